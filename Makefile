@@ -1,0 +1,95 @@
+# `make demo` and `make test` need only Python 3.11 or newer, make and a package index:
+# they build .venv themselves, and again only when pyproject.toml or the interpreter changes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+# An environment belongs to one interpreter and one folder; the stamps are named after both.
+ENV_KEY := $(shell $(PYTHON) -c 'import os, sys, zlib; \
+	sys.exit(1) if sys.version_info < (3, 11) else None; \
+	where = "\n".join([sys.version, sys.prefix, os.getcwd()]); \
+	print("%d.%d-%08x" % (*sys.version_info[:2], zlib.crc32(where.encode())))' 2>/dev/null)
+CREATED := $(VENV)/.created-$(ENV_KEY)
+INSTALLED := $(VENV)/.installed-$(ENV_KEY)
+WITH_DEV := $(VENV)/.with-dev-$(ENV_KEY)
+WITH_BENCH := $(VENV)/.with-bench-$(ENV_KEY)
+
+# With -j, print each step's output in one piece (GNU make 4 and newer).
+ifneq (,$(filter output-sync,$(.FEATURES)))
+MAKEFLAGS += --output-sync=target
+endif
+
+CHECKS := check-format check-lint check-types check-layers check-rules check-tests
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test $(CHECKS) format bench clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
+
+demo: $(INSTALLED) ## run the demo: a graph of tasks, simulated agents, no network
+	@$(BIN)/dibs demo
+
+test: $(CHECKS) ## run every check: format, lint, types, layers, all tests
+	@echo "All checks passed."
+
+check-format: $(WITH_DEV) ## is everything formatted?
+	@echo "== format"
+	@$(BIN)/python -m ruff format --check --quiet --diff .
+
+check-lint: $(WITH_DEV) ## ruff's rules
+	@echo "== lint"
+	@$(BIN)/python -m ruff check --quiet .
+
+check-types: $(WITH_DEV) ## mypy --strict
+	@echo "== types"
+	@$(BIN)/python -m mypy --no-error-summary
+
+check-layers: $(WITH_DEV) ## who may import whom
+	@echo "== import layers"
+	@$(BIN)/lint-imports --no-logo
+
+check-rules: $(WITH_DEV) ## tests of the rules, every branch covered
+	@echo "== rules, every branch covered"
+	@$(BIN)/python -m coverage run --branch --source=dibs.rules -m pytest -q tests/rules
+	@$(BIN)/python -m coverage report --fail-under=100
+
+check-tests: $(WITH_DEV) ## all other tests; those marked alone come last (pytest's 5: there are none)
+	@echo "== tests"
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore=tests/rules -m "not alone"
+	@$(BIN)/python -m pytest -q --ignore=tests/rules -m alone || test $$? -eq 5
+
+format: $(WITH_DEV) ## format the code and apply safe fixes
+	@$(BIN)/python -m ruff check --quiet --fix-only .
+	@$(BIN)/python -m ruff format --quiet .
+
+bench: $(WITH_BENCH) ## print the table of speeds (needs a quiet machine)
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove the environment, caches and build results
+	rm -rf $(VENV) dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(CREATED):
+	@test -n "$(ENV_KEY)" || { echo "dibs needs Python 3.11 or newer; '$(PYTHON)' is not. Try: make PYTHON=python3.12" >&2; exit 1; }
+	@echo "== creating $(VENV)"
+	@$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+# Each set builds on the one before, so that two of them never install at once.
+$(INSTALLED): $(CREATED) pyproject.toml
+	@echo "== installing dibs"
+	@$(PIP) --editable .
+	@touch $@
+
+$(WITH_DEV): $(INSTALLED)
+	@echo "== installing the development tools"
+	@$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(WITH_BENCH): $(WITH_DEV)
+	@echo "== installing what benchmarks compare with"
+	@$(PIP) --editable '.[bench]'
+	@touch $@

@@ -1,0 +1,101 @@
+"""Every command's name, the module that knows it, and a line about it — all that the overview needs."""
+
+from __future__ import annotations
+
+GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "Add work",
+        (
+            ("add", "add", "add one task"),
+            ("dag", "dag", "submit a graph of tasks from a file; show or cancel one"),
+        ),
+    ),
+    (
+        "Do work",
+        (
+            ("run", "host", "make any command an agent: dibs run --type code -- my-agent {prompt}"),
+            ("worker", "host", "run the handlers of a Python app"),
+        ),
+    ),
+    (
+        "Do work by hand, one call at a time",
+        (
+            ("claim", "claim", "take the most urgent task you may work on"),
+            ("start", "claim", "say that the work has begun"),
+            ("renew", "claim", "keep the lease; report progress; hear of a cancel"),
+            ("log", "claim", "add a line to the task's log"),
+            ("checkpoint", "claim", "store what the next attempt should know"),
+            ("spawn", "claim", "add tasks below the one you hold"),
+            ("complete", "settle", "hand in the output"),
+            ("fail", "settle", "say that it did not work, and why"),
+            ("release", "settle", "give it back unharmed"),
+        ),
+    ),
+    (
+        "See what is going on",
+        (
+            ("ls", "look", "list tasks"),
+            ("show", "look", "everything about one task"),
+            ("why", "look", "why a task is not running"),
+            ("history", "look", "a task's attempts"),
+            ("tree", "tree", "a dag as a tree, with live states"),
+            ("stats", "look", "counts, lanes, agents"),
+            ("top", "top", "a live view of everything"),
+            ("tail", "follow", "events as they happen"),
+            ("wait", "follow", "until a task or dag has ended"),
+        ),
+    ),
+    (
+        "Steer",
+        (
+            ("cancel", "steer", "cancel a task or a dag, and what depends on it"),
+            ("retry", "steer", "give a dead-lettered or cancelled task a new life"),
+            ("priority", "steer", "change how urgent a task is"),
+            ("link", "steer", "make a task wait for others"),
+            ("dlq", "dlq", "what ran out of tries: list it, retry it"),
+        ),
+    ),
+    (
+        "Look after the store",
+        (
+            ("doctor", "tend", "is everything sound?"),
+            ("upgrade", "tend", "bring the store's schema up to date"),
+            ("prune", "tend", "delete what ended long ago"),
+            ("demo", "tend", "watch a small fleet of agents build a landing page"),
+        ),
+    ),
+)
+
+NESTED: dict[str, tuple[tuple[str, str], ...]] = {
+    "dag": (
+        ("submit", "add a whole graph of tasks from a YAML or JSON file: all of it or nothing"),
+        ("show", "a dag's status and its tasks"),
+        ("cancel", "cancel every task of a dag that has not ended"),
+    ),
+    "dlq": (
+        ("ls", "list dead-lettered tasks, newest first"),
+        ("retry", "give dead-lettered tasks a new life"),
+    ),
+}
+
+
+def module_of(name: str) -> str | None:
+    """The module below `dibs.cli.commands` that knows this command."""
+    for _, commands in GROUPS:
+        for command, module, _ in commands:
+            if command == name:
+                return module
+    return None
+
+
+def summary_of(name: str) -> str:
+    """The overview's line about this command."""
+    first, _, second = name.partition(" ")
+    if second:
+        return dict(NESTED[first])[second]
+    return next(summary for _, commands in GROUPS for command, _, summary in commands if command == name)
+
+
+def names() -> list[str]:
+    """All command names, in the overview's order."""
+    return [command for _, commands in GROUPS for command, _, _ in commands]

@@ -1,0 +1,159 @@
+"""Taking work and holding it: every command but `claim` names the task and the fence that proves the claim."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.cli.connecting import opened
+from dibs.cli.output import print_json
+from dibs.cli.parsing import Command, given, listed, moment, number, whole
+from dibs.cli.values import read_output
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+NOTHING = 3
+
+
+def held(parser: ArgumentParser) -> None:
+    """The arguments that name a claim."""
+    parser.add_argument("id", metavar="ID", help="the task you hold")
+    parser.add_argument("--fence", metavar="N", type=whole, required=True, help="the fence that `claim` printed")
+
+
+def usage(parser: ArgumentParser) -> None:
+    """The options that say what an attempt has used."""
+    add = parser.add_argument
+    add("--cost", metavar="USD", type=number, help="what it cost")
+    add("--tokens-in", metavar="N", type=whole)
+    add("--tokens-out", metavar="N", type=whole)
+    add("--turns", metavar="N", type=whole)
+    add("--model", metavar="M", help="the model that did it")
+
+
+USAGE = ("cost", "tokens_in", "tokens_out", "turns", "model")
+
+
+def claim_arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--agent", metavar="A", required=True, help="who you are")
+    add("--can", metavar="a,b", dest="capabilities", type=listed, action="extend", help="what you are capable of")
+    add("--type", metavar="T", dest="types", action="append", help="take only this type; may be repeated")
+    add("--model", metavar="M", dest="models", action="append", help="a model you offer; may be repeated")
+    add("--lease", metavar="T", type=moment, help="how long it is yours without a renewal; default 60s")
+    add("--wait", metavar="T", type=moment, help="how long to wait for work; default 0")
+    add("--no-start", dest="start", action="store_false", help="claim only; `dibs start` follows")
+    add("--claim-id", metavar="K", help="repeating it answers the same claim")
+
+
+def claim(args: Namespace) -> int:
+    options = given(args, "capabilities", "types", "models", "lease", "wait", "start", "claim_id")
+    with opened(args) as queue:
+        claims = queue.claim(args.agent, limit=1, **options)
+    if not claims:
+        return NOTHING
+    print_json(claims[0])
+    return 0
+
+
+def start(args: Namespace) -> int:
+    with opened(args) as queue:
+        queue.start((args.id, args.fence))
+        if args.json:
+            print_json(queue.get(args.id))
+    return 0
+
+
+def renew_arguments(parser: ArgumentParser) -> None:
+    held(parser)
+    add = parser.add_argument
+    add("--lease", metavar="T", type=moment, help="how long from now; default: as claimed")
+    add("--progress", metavar="X", type=number, help="how much is done: 0 to 1")
+    add("--note", metavar="TEXT", help="what is being done")
+    usage(parser)
+
+
+def renew(args: Namespace) -> int:
+    with opened(args) as queue:
+        news = queue.renew((args.id, args.fence), **given(args, "lease", "progress", "note", *USAGE))
+    if args.json:
+        print_json(news)
+    elif news.cancel:
+        print("cancel")
+    return 0
+
+
+def log_arguments(parser: ArgumentParser) -> None:
+    held(parser)
+    parser.add_argument("text", metavar="TEXT", help="the line")
+
+
+def log(args: Namespace) -> int:
+    with opened(args) as queue:
+        queue.log((args.id, args.fence), args.text)
+    if args.json:
+        print_json({"id": args.id, "fence": args.fence, "logged": True})
+    return 0
+
+
+def checkpoint_arguments(parser: ArgumentParser) -> None:
+    held(parser)
+    parser.add_argument("data", metavar="JSON|@file|-", help="replaces the previous checkpoint")
+
+
+def checkpoint(args: Namespace) -> int:
+    data = read_output(args.data, "data")
+    with opened(args) as queue:
+        queue.checkpoint((args.id, args.fence), data)
+    if args.json:
+        print_json({"id": args.id, "fence": args.fence, "stored": True})
+    return 0
+
+
+def spawn_arguments(parser: ArgumentParser) -> None:
+    held(parser)
+    parser.add_argument("file", metavar="FILE|-", help="a list of tasks, YAML or JSON")
+    parser.add_argument(
+        "--wait", action="store_true", default=False, help="end this claim; the task resumes with their outputs"
+    )
+
+
+def spawn(args: Namespace) -> int:
+    from dibs.cli.taskfiles import read_tasks
+
+    tasks = read_tasks(args.file)
+    with opened(args) as queue:
+        children = queue.spawn((args.id, args.fence), tasks, wait=args.wait)
+    if args.json:
+        print_json(children)
+    else:
+        for child in children:
+            print(child.id)
+    return 0
+
+
+COMMANDS = {
+    "claim": Command(
+        claim_arguments,
+        claim,
+        about="Prints one claim as JSON: task, fence, inputs … Exit code 3 and no output when there is nothing to do.",
+        example="dibs claim --agent coder-1 --can python,web-search --wait 30s",
+    ),
+    "start": Command(held, start, example="dibs start task_01j… --fence 1"),
+    "renew": Command(
+        renew_arguments,
+        renew,
+        about="Prints `cancel` when the task was cancelled: stop working on it.",
+        example='dibs renew task_01j… --fence 1 --progress 0.5 --note "reading the sources"',
+    ),
+    "log": Command(log_arguments, log, example='dibs log task_01j… --fence 1 "found three sources"'),
+    "checkpoint": Command(
+        checkpoint_arguments, checkpoint, example="dibs checkpoint task_01j… --fence 1 '{\"page\": 7}'"
+    ),
+    "spawn": Command(
+        spawn_arguments,
+        spawn,
+        about="The file holds a list of tasks as in `dibs dag submit --help`. Prints their ids.",
+        example="""echo '[{"type": "research", "payload": {"topic": "preflight"}}]' | dibs spawn task_01j… --fence 1 -""",
+    ),
+}

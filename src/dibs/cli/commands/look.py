@@ -1,0 +1,348 @@
+"""Reading: what tasks there are, and everything about one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dibs.cli import wording
+from dibs.cli.connecting import opened
+from dibs.cli.output import on_terminal, print_json
+from dibs.cli.parsing import Command, given, whole
+from dibs.cli.render import (
+    Column,
+    hint,
+    now,
+    print_block,
+    print_facts,
+    print_heading,
+    print_json_block,
+    print_line,
+    print_table,
+)
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from dibs.model.attempt import Attempt
+    from dibs.model.task import Task
+    from dibs.model.views import Page, Why
+
+TASK_COLUMNS = (
+    Column("ID"),
+    Column("STATUS", status=True),
+    Column("TYPE"),
+    Column("TITLE", wide=True),
+    Column("PRIO", right=True),
+    Column("TRIES", right=True),
+    Column("AGENT"),
+    Column("CREATED", style="bright_black"),
+)
+
+
+def ls_arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--status", metavar="S", action="append", help="ready, running, dead_lettered …; may be repeated")
+    add("--type", metavar="T")
+    add("--tag", metavar="T")
+    add("--dag", metavar="D")
+    add("--agent", metavar="A", help="who holds it, or held it last")
+    add("--user", metavar="U")
+    add("--text", metavar="X", help="in the title or the payload")
+    add("--limit", metavar="N", type=whole, help="default 50")
+    add("--cursor", metavar="C", help="where the previous page ended")
+
+
+def ls(args: Namespace) -> int:
+    names = ("status", "type", "tag", "dag", "agent", "user", "text", "limit", "cursor")
+    with opened(args) as queue:
+        page = queue.find(**given(args, *names))
+    print_page(page, as_json=args.json)
+    return 0
+
+
+def print_page(page: Page, *, as_json: bool) -> None:
+    """A page of tasks, and how to see more."""
+    if as_json:
+        print_json(page)
+        return
+    instant = when()
+    if page.items or not on_terminal():
+        print_table(TASK_COLUMNS, (task_row(task, instant) for task in page.items))
+    else:
+        hint("nothing found")
+    if page.cursor:
+        hint(f"more: --cursor {page.cursor}")
+
+
+def task_row(task: Task, instant: Callable[[datetime | None], str]) -> tuple[str, ...]:
+    """One task as the cells of TASK_COLUMNS."""
+    return (
+        task.id,
+        task.status,
+        task.type,
+        wording.title_of(task) if on_terminal() else task.title or "",
+        wording.number(task.priority),
+        f"{task.attempts}/{task.max_attempts}",
+        task.agent or "",
+        instant(task.created_at),
+    )
+
+
+def when() -> Callable[[datetime | None], str]:
+    """How instants are shown: from now on a terminal, exactly in a pipe."""
+    if not on_terminal():
+        return wording.absolute
+    moment = now()
+    return lambda instant: wording.relative(instant, moment)
+
+
+def show_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="a task (or a dag: then as `dibs dag show`)")
+
+
+def show(args: Namespace) -> int:
+    if args.id.startswith("dag_"):
+        from dibs.cli.commands.dag import show as show_dag
+
+        return show_dag(args)
+    with opened(args) as queue:
+        task = queue.get(args.id)
+        if args.json:
+            print_json(task)
+            return 0
+        why = queue.why(args.id)
+        attempts = queue.history(args.id)
+    _print_task(task, why)
+    if attempts:
+        print_heading("attempts")
+        _print_attempts(attempts)
+    return 0
+
+
+def _print_task(task: Task, why: Why) -> None:
+    instant = when()
+    print_line((task.title or task.type, "bold"))
+    tries = f"{task.attempts} of {task.max_attempts}" + (f", {task.crashes} crashed" if task.crashes else "")
+    print_facts(
+        (
+            ("status", task.status),
+            ("why", why.explanation),
+            ("id", task.id),
+            ("type", task.type),
+            ("dag", task.dag_id),
+            ("ref", task.ref or ""),
+            ("parent", task.parent_id or ""),
+            ("after", ", ".join(task.depends_on)),
+            ("blocked by", ", ".join(task.blocked_by)),
+            ("priority", _priority(task)),
+            ("requires", ", ".join(task.requires)),
+            ("assignee", task.assignee or ""),
+            ("models", ", ".join(task.models)),
+            ("tags", ", ".join(task.tags)),
+            ("key", task.key or ""),
+            ("user", task.user or ""),
+            ("created by", task.created_by or ""),
+            ("created", instant(task.created_at)),
+            ("run after", instant(task.run_after)),
+            ("deadline", instant(task.deadline) + (" (overdue)" if task.overdue else "")),
+            ("ready", instant(task.ready_at)),
+            ("started", instant(task.started_at)),
+            ("took" if wording.ended_at(task) else "running for", wording.elapsed(task, now())),
+            ("completed", instant(task.completed_at)),
+            ("cancelled", instant(task.cancelled_at)),
+            ("dead-lettered", instant(task.dead_lettered_at)),
+            ("retry", instant(task.retry_at)),
+            ("agent", task.agent or ""),
+            ("fence", str(task.fence or "")),
+            ("lease until", instant(task.lease_expires_at)),
+            ("progress", " ".join(filter(None, (wording.percent(task.progress), task.note)))),
+            ("attempts", tries),
+            ("timeout", wording.span(task.timeout) if task.timeout else ""),
+            ("cost", wording.usd(task.cost_usd) if task.attempts else ""),
+            ("tokens", _tokens(task.tokens_in, task.tokens_out)),
+            ("reason", task.reason or ""),
+            ("cancel reason", task.cancel_reason or ""),
+            ("exit code", "" if task.exit_code is None else str(task.exit_code)),
+            ("poison pill", "yes" if task.poison_pill else ""),
+        )
+    )
+    _print_value("payload", task.payload)
+    _print_value("output", task.output, note=" (broken characters replaced)" if task.output_sanitized else "")
+    _print_value("decision", task.decision)
+    if task.error:
+        print_heading("error")
+        print_block(task.error, "red")
+
+
+def _priority(task: Task) -> str:
+    effective = task.effective_priority
+    if effective is None or round(effective, 1) == task.priority:
+        return wording.number(task.priority)
+    return f"{task.priority:g}, now {effective:.1f}"
+
+
+def _tokens(tokens_in: int | None, tokens_out: int | None) -> str:
+    if tokens_in is None and tokens_out is None:
+        return ""
+    return f"{tokens_in or 0:,} in, {tokens_out or 0:,} out"
+
+
+def _print_value(name: str, value: Any, note: str = "") -> None:
+    if value is None:
+        return
+    print_heading(name + note)
+    if isinstance(value, str):
+        print_block(value)
+    else:
+        print_json_block(wording.pretty(value))
+
+
+def history(args: Namespace) -> int:
+    with opened(args) as queue:
+        attempts = queue.history(args.id)
+    if args.json:
+        print_json(attempts)
+    elif attempts or not on_terminal():
+        _print_attempts(attempts)
+    else:
+        hint("no attempt has ended yet")
+    return 0
+
+
+def _print_attempts(attempts: list[Attempt]) -> None:
+    instant = when()
+    columns = (
+        Column("#", right=True),
+        Column("FENCE", right=True),
+        Column("OUTCOME", status=True),
+        Column("AGENT"),
+        Column("TOOK", right=True),
+        Column("ENDED", style="bright_black"),
+        Column("COST", right=True),
+        Column("REASON"),
+        Column("ERROR", wide=True),
+    )
+    print_table(
+        columns,
+        (
+            (
+                str(attempt.number or "–"),
+                str(attempt.fence),
+                attempt.outcome,
+                attempt.agent,
+                _took(attempt),
+                instant(attempt.ended_at),
+                "" if attempt.cost_usd is None else wording.usd(attempt.cost_usd),
+                attempt.reason or "",
+                attempt.error or "",
+            )
+            for attempt in attempts
+        ),
+    )
+
+
+def _took(attempt: Attempt) -> str:
+    if attempt.started_at is None or attempt.ended_at is None:
+        return ""
+    return wording.span((attempt.ended_at - attempt.started_at).total_seconds())
+
+
+def why(args: Namespace) -> int:
+    with opened(args) as queue:
+        answer = queue.why(args.id)
+    if args.json:
+        print_json(answer)
+        return 0
+    instant = when()
+    sign = wording.SIGNS.get(answer.status, "")
+    print_line((f"{sign} ", wording.STYLES.get(answer.status, "")), (answer.explanation, "bold"))
+    for blocker in answer.blockers:
+        until = f" (until {instant(blocker.until)})" if blocker.until and not on_terminal() else ""
+        if blocker.until and on_terminal():
+            until = f" ({instant(blocker.until)})"
+        print_line((f"  {blocker.kind}: ", "yellow"), (blocker.detail + until, ""))
+        shown = [id for id in blocker.ids if id not in blocker.detail]
+        for id in shown[:20]:
+            print_line((f"    {id}", "bright_black"))
+        if len(shown) > 20:
+            print_line((f"    … and {len(shown) - 20:,} more", "bright_black"))
+        if blocker.help:
+            print_line(("    → ", "green"), (blocker.help, ""))
+    return 0
+
+
+def stats(args: Namespace) -> int:
+    with opened(args) as queue:
+        found = queue.stats()
+    if args.json:
+        print_json(found)
+        return 0
+    instant = when()
+    columns = (Column("STATUS", status=True), Column("TASKS", right=True))
+    print_heading("tasks")
+    print_table(columns, ((status, str(count)) for status, count in found.by_status.items() if count))
+    if found.lanes:
+        print_heading("\nlanes with something ready" if on_terminal() else "lanes")
+        print_table(LANE_COLUMNS, (lane_row(lane, instant) for lane in found.lanes))
+    if found.agents:
+        print_heading("\nagents" if on_terminal() else "agents")
+        print_table(
+            (Column("AGENT"), Column("HEARD OF", style="bright_black"), Column("CAN", wide=True)),
+            ((agent.id, instant(agent.heard_at), ", ".join(agent.capabilities)) for agent in found.agents),
+        )
+    if found.cost_usd is not None:
+        print_line(("cost\t" if not on_terminal() else "\ncost  ", ""), (wording.usd(found.cost_usd), ""))
+    return 0
+
+
+LANE_COLUMNS = (
+    Column("TYPE"),
+    Column("READY", right=True),
+    Column("OLDEST", style="bright_black"),
+    Column("REQUIRES", wide=True),
+    Column("ASSIGNEE"),
+    Column("MODELS"),
+)
+
+
+def lane_row(lane: Any, instant: Callable[[datetime | None], str]) -> tuple[str, ...]:
+    """One lane as the cells of LANE_COLUMNS."""
+    return (
+        lane.type,
+        str(lane.ready),
+        instant(lane.oldest_ready_at),
+        ", ".join(lane.requires),
+        lane.assignee or "",
+        ", ".join(lane.models),
+    )
+
+
+def _id(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="a task")
+
+
+def _nothing(parser: ArgumentParser) -> None:
+    """`stats` takes no arguments of its own."""
+
+
+COMMANDS = {
+    "ls": Command(
+        ls_arguments,
+        ls,
+        about="Newest first. In a pipe: id, status, type, title, priority, tries, agent, created – separated by tabs.",
+        example="dibs ls --status running --status retrying --type code",
+    ),
+    "show": Command(show_arguments, show, example="dibs show task_01j…"),
+    "history": Command(
+        _id,
+        history,
+        about="In a pipe: number, fence, outcome, agent, took, ended, cost, reason, error – separated by tabs.",
+        example="dibs history task_01j…",
+    ),
+    "why": Command(
+        _id, why, about="One sentence, then each thing that keeps it from running.", example="dibs why task_01j…"
+    ),
+    "stats": Command(_nothing, stats, example="dibs stats --json | jq .by_status"),
+}

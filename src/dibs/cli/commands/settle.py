@@ -1,0 +1,88 @@
+"""Ending a claim: complete, fail or release it. Saying the same thing twice is fine; saying another is a conflict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dibs.cli.commands.claim import USAGE, held, usage
+from dibs.cli.connecting import opened
+from dibs.cli.output import print_json
+from dibs.cli.parsing import Command, given, moment, whole
+from dibs.cli.values import read_json, read_output
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+
+def complete_arguments(parser: ArgumentParser) -> None:
+    held(parser)
+    add = parser.add_argument
+    add("--output", metavar="JSON|@file|-", help="what it produced; a file or - may also be plain text")
+    add("--decision", metavar="JSON|@file|-", help="what was decided, and why")
+    usage(parser)
+
+
+def complete(args: Namespace) -> int:
+    options = given(args, *USAGE)
+    output = read_output(args.output, "output") if "output" in args else None
+    if "decision" in args:
+        options["decision"] = read_json(args.decision, "decision")
+    with opened(args) as queue:
+        settled = queue.complete((args.id, args.fence), output, **options)
+        _tell(args, queue, settled)
+    return 0
+
+
+def fail_arguments(parser: ArgumentParser) -> None:
+    held(parser)
+    add = parser.add_argument
+    add("--error", metavar="TEXT", required=True, help="what went wrong")
+    add("--reason", metavar="R", help="error (default), timeout, rate_limit, auth_failure, invalid_input …")
+    add("--retry-after", metavar="T", type=moment, help="not before: 30s, 5m")
+    add("--no-retry", dest="retry", action="store_false", help="there is no point in trying again")
+    add("--exit-code", metavar="N", type=whole, help="of the command that failed")
+    usage(parser)
+
+
+def fail(args: Namespace) -> int:
+    options = given(args, "reason", "retry_after", "retry", "exit_code", *USAGE)
+    with opened(args) as queue:
+        settled = queue.fail((args.id, args.fence), args.error, **options)
+        _tell(args, queue, settled)
+    return 0
+
+
+def release_arguments(parser: ArgumentParser) -> None:
+    held(parser)
+    parser.add_argument("--delay", metavar="T", type=moment, help="when others may take it: 30s, 5m; default now")
+
+
+def release(args: Namespace) -> int:
+    with opened(args) as queue:
+        settled = queue.release((args.id, args.fence), **given(args, "delay"))
+        _tell(args, queue, settled)
+    return 0
+
+
+def _tell(args: Namespace, queue: Any, settled: Any) -> None:
+    """The task as it is now for programs; for people the status it went to."""
+    if args.json:
+        print_json(queue.get(args.id))
+    elif settled is not None:
+        print(settled.status)
+
+
+COMMANDS = {
+    "complete": Command(
+        complete_arguments,
+        complete,
+        example="dibs complete task_01j… --fence 1 --output '{\"answer\": 42}' --cost 0.03",
+    ),
+    "fail": Command(
+        fail_arguments,
+        fail,
+        about="Prints where the task went: retrying, ready or dead_lettered.",
+        example='dibs fail task_01j… --fence 1 --error "429 Too Many Requests" --reason rate_limit --retry-after 30s',
+    ),
+    "release": Command(release_arguments, release, example="dibs release task_01j… --fence 1 --delay 30s"),
+}

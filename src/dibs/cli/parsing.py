@@ -1,0 +1,114 @@
+"""Arguments of one command. A mistake in them is `Invalid` like any other: exit 2, and the field is named."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+
+from dibs.cli.catalogue import summary_of
+from dibs.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Run = Callable[[argparse.Namespace], int]
+    Arguments = Callable[[argparse.ArgumentParser], None]
+
+
+class Command(NamedTuple):
+    """One command: what it takes, what it does, what its help adds to the overview's line."""
+
+    arguments: Arguments
+    run: Run
+    example: str
+    about: str = ""
+
+
+def parse(name: str, command: Command, argv: Sequence[str]) -> argparse.Namespace | None:
+    """The arguments; None when help was asked for and shown. Options that were not given are absent."""
+    parser = Parser(
+        prog=f"dibs {name}",
+        description=f"{summary_of(name)}." + (f"\n\n{command.about.strip()}" if command.about else ""),
+        epilog=f"example:\n{_indented(command.example)}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        argument_default=argparse.SUPPRESS,
+        allow_abbrev=False,
+        exit_on_error=False,
+    )
+    parser.add_argument("--url", metavar="URL", default=None, help="where the tasks are kept")
+    parser.add_argument("--json", action="store_true", default=False, help="print JSON")
+    command.arguments(parser)
+    try:
+        args = parser.parse_args(argv)
+    except HelpShown:
+        return None
+    except argparse.ArgumentError as error:
+        raise parser.mistake(str(error), error.argument_name) from None
+    return args
+
+
+def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
+    """Those of the named options that were given, by name: the queue knows the defaults of the others."""
+    values = vars(args)
+    return {name: values[name] for name in names if name in values}
+
+
+class HelpShown(Exception):
+    """Help was printed; there is nothing else to do."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser that raises instead of leaving the process."""
+
+    def error(self, message: str) -> NoReturn:
+        named = message.partition(": ")[2].split(", ")[0].split(" ")[0]
+        raise self.mistake(message, named)
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise HelpShown
+
+    def mistake(self, message: str, argument: str | None) -> Invalid:
+        """The mistake as an error that names the field."""
+        text = f"{message}; try `{self.prog} --help`"
+        return Invalid(text, code="usage", field=self._field(argument) if argument else None)
+
+    def _field(self, argument: str) -> str:
+        """The field behind an argument's name as argparse writes it (`--can`, `-a/--agent`, `ID`)."""
+        for action in self._actions:
+            written = (*action.option_strings, "/".join(action.option_strings), action.metavar)
+            if argument in written:
+                return action.dest
+        return argument.lstrip("-").partition("=")[0].replace("-", "_") or "arguments"
+
+
+def number(text: str) -> float:
+    """A number; whether it makes sense is for the queue to say."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+
+
+def whole(text: str) -> int:
+    """A whole number."""
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+
+
+def moment(text: str) -> float | str:
+    """A duration or an instant: bare numbers are seconds, the rest (`5m`, an ISO instant) is for the queue to read."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def listed(text: str) -> list[str]:
+    """`a,b` as a list. Nothing at all is an empty list, so that an unset shell variable may be passed on."""
+    return [part.strip() for part in text.split(",")] if text else []
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.strip().splitlines())

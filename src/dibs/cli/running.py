@@ -1,0 +1,133 @@
+"""From arguments to an exit code: find the command, run it, and tell people and programs what went wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from dibs.errors import DibsError, Invalid
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    from dibs.cli.parsing import Command
+
+INTERRUPTED = 130
+
+
+def run(argv: list[str]) -> int:
+    """Run one command line; every error ends here as a message and an exit code."""
+    as_json = "--json" in (argv[: argv.index("--")] if "--" in argv else argv)
+    try:
+        code = _dispatch(argv)
+        sys.stdout.flush()
+    except DibsError as error:
+        return _tell(error, as_json)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has seen enough. Python would flush again at exit, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("DIBS_DEBUG"):
+            raise
+        hint = "Set DIBS_DEBUG=1 to see where."
+        return _tell(DibsError(f"{type(error).__name__}: {error}. {hint}", code="unexpected"), as_json)
+    return code
+
+
+def _dispatch(argv: list[str]) -> int:
+    options, name, rest = _split(argv)
+    if name is None or name == "--version":
+        from dibs.cli.overview import overview, version
+
+        print(version() if name else overview())
+        return 0
+    from dibs.cli.catalogue import NESTED, module_of
+
+    module = module_of(name)
+    if module is None:
+        raise Invalid(_unknown(name), code="unknown_command", field="command")
+    if name in NESTED:
+        more, second, rest = _split(rest)
+        options += more
+        if second is None:
+            from dibs.cli.overview import nested_overview
+
+            print(nested_overview(name))
+            return 0
+        if second not in dict(NESTED[name]):
+            known = ", ".join(dict(NESTED[name]))
+            message = f"`dibs {name}` knows {known}; not {second!r}"
+            raise Invalid(message, code="unknown_command", field="command")
+        name = f"{name} {second}"
+    from dibs.cli.parsing import parse
+
+    command = _load(module, name)
+    args = parse(name, command, options + rest)
+    return 0 if args is None else command.run(args)
+
+
+def _split(argv: list[str]) -> tuple[list[str], str | None, list[str]]:
+    """The options before a command's name, the name, and what follows. `--url` and `--json` may stand before it."""
+    options: list[str] = []
+    rest = list(argv)
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if option in ("-h", "--help"):
+            return options, None, []
+        if option in ("-V", "--version"):
+            return options, "--version", []
+        if option == "--json" or option.startswith("--url="):
+            options.append(option)
+        elif option == "--url" and rest:
+            options += [option, rest.pop(0)]
+        else:
+            field = option.lstrip("-").partition("=")[0]
+            raise Invalid(f"unknown option {option}; try `dibs --help`", code="usage", field=field)
+    if rest and rest[0] == "help":
+        rest = [*rest[1:], "--help"] if len(rest) > 1 else []
+    return (options, rest[0], rest[1:]) if rest else (options, None, [])
+
+
+def _load(module: str, name: str) -> Command:
+    """The command itself; its module is imported only now."""
+    loaded: ModuleType = __import__(f"dibs.cli.commands.{module}", fromlist=["COMMANDS"])
+    command: Command = loaded.COMMANDS[name]
+    return command
+
+
+def _unknown(name: str) -> str:
+    from difflib import get_close_matches
+
+    from dibs.cli.catalogue import names
+
+    close = get_close_matches(name, names(), n=1)
+    hint = f"did you mean `dibs {close[0]}`?" if close else "`dibs` alone lists what there is."
+    return f"there is no command {name!r}; {hint}"
+
+
+def _tell(error: DibsError, as_json: bool) -> int:
+    """One error on standard error: a sentence for people, one JSON object for programs."""
+    from dibs.cli.output import clean
+
+    if as_json:
+        from msgspec.json import encode
+
+        told = {"code": error.code, "message": _encodable(error.message), "field": _encodable(error.field)}
+        line = encode(told).decode()
+    else:
+        line = f"dibs: {clean(error.message)}"
+        if error.field and error.field not in error.message:
+            line += f" ({clean(error.field)})"
+    try:
+        print(line, file=sys.stderr)
+    except BrokenPipeError:
+        pass
+    return error.exit_code
+
+
+def _encodable(text: str | None) -> str | None:
+    return None if text is None else text.encode("utf-8", "replace").decode()

@@ -1,0 +1,124 @@
+"""Tasks written in a file, YAML or JSON: for `dag submit` and `spawn`.
+
+A field nobody knows is refused, never ignored: a misspelt `after` would run a task too early.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from dibs.cli.values import MAX_BYTES, read_file
+from dibs.errors import Invalid
+from dibs.model.retry import Retry
+from dibs.model.task import NewTask
+
+DAG_FIELDS = ("title", "tasks", "key", "budget", "on_failure", "user", "created_by")
+TASK_FIELDS = NewTask.__struct_fields__
+RETRY_FIELDS = Retry.__struct_fields__
+
+
+def read_dag(path: str) -> tuple[str | None, list[NewTask], dict[str, Any]]:
+    """A dag's title, its tasks and its options."""
+    content = _read(path)
+    if not isinstance(content, dict):
+        raise Invalid("a dag file holds an object: title: …, tasks: [{type: …}, …]", field="file")
+    _refuse_unknown(content, DAG_FIELDS, "the dag")
+    if "tasks" not in content:
+        raise Invalid("the dag has no tasks; add a list of them: tasks: [{type: …}, …]", field="tasks")
+    options = {name: value for name, value in content.items() if name not in ("title", "tasks")}
+    return content.get("title"), _tasks(content["tasks"]), options
+
+
+def read_tasks(path: str) -> list[NewTask]:
+    """A list of tasks; an object with nothing but `tasks` will do as well."""
+    content = _read(path)
+    if isinstance(content, dict):
+        _refuse_unknown(content, ("tasks",), "the file")
+        content = content.get("tasks")
+    return _tasks(content)
+
+
+def _tasks(content: Any) -> list[NewTask]:
+    if not isinstance(content, list):
+        raise Invalid("tasks must be a list: [{type: …, payload: …}, …]", field="tasks")
+    return [_task(item, place) for place, item in enumerate(content, 1)]
+
+
+def _task(item: Any, place: int) -> NewTask:
+    if not isinstance(item, dict):
+        raise Invalid(f"task {place} must be an object such as {{type: research}}", field="tasks")
+    ref = item.get("ref")
+    who = f"task {ref!r}" if isinstance(ref, str) else f"task {place}"
+    _refuse_unknown(item, TASK_FIELDS, who)
+    if "type" not in item:
+        raise Invalid(f"{who} has no type", field="type")
+    if isinstance(item.get("retry"), dict):
+        item = {**item, "retry": _retry(item["retry"], who)}
+    return NewTask(**item)
+
+
+def _retry(written: dict[Any, Any], who: str) -> Retry:
+    _refuse_unknown(written, RETRY_FIELDS, f"{who}, retry")
+    reasons = {
+        name: tuple(value) for name in ("retry_on", "no_retry_on") if isinstance(value := written.get(name), list)
+    }
+    return Retry(**{**written, **reasons})
+
+
+def _refuse_unknown(written: dict[Any, Any], known: tuple[str, ...], where: str) -> None:
+    for name in written:
+        if name not in known:
+            from difflib import get_close_matches
+
+            close = get_close_matches(str(name), known, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known)}"
+            raise Invalid(f"{where} has an unknown field {str(name)!r}; {hint}", field=str(name), code="unknown_field")
+
+
+def _read(path: str) -> Any:
+    content = sys.stdin.buffer.read(MAX_BYTES + 1) if path == "-" else read_file(path, "file")
+    if len(content) > MAX_BYTES:
+        raise Invalid(f"the file has more than {MAX_BYTES:,} bytes", field="file", code="too_large")
+    if path.endswith((".yaml", ".yml")):
+        return _yaml(content)
+    from msgspec import DecodeError, json
+
+    try:
+        return json.decode(content)
+    except RecursionError:
+        raise Invalid("the file is nested too deeply", field="file") from None
+    except (DecodeError, UnicodeError) as error:
+        if path.endswith(".json"):
+            raise Invalid(f"{path} is not JSON: {error}", field="file") from None
+        return _yaml(content)
+
+
+def _yaml(content: bytes) -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """YAML as far as it is JSON: instants stay the text that was written, a key may stand once."""
+
+        yaml_implicit_resolvers = {
+            first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+        }
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+            seen: set[str] = set()
+            for key, _ in node.value:
+                name = str(key.value)
+                if name in seen and key.tag != "tag:yaml.org,2002:merge":
+                    line = key.start_mark.line + 1
+                    raise Invalid(f"line {line} of the file has {name!r} a second time", field=name)
+                seen.add(name)
+            return super().construct_mapping(node, deep)
+
+    try:
+        return yaml.load(content, Loader)  # noqa: S506 - a SafeLoader
+    except RecursionError:
+        raise Invalid("the file is nested too deeply", field="file") from None
+    except (yaml.YAMLError, UnicodeError, ValueError) as error:
+        problem = " ".join(str(error).split())
+        raise Invalid(f"the file is neither YAML nor JSON: {problem}", field="file") from None

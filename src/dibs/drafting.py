@@ -1,0 +1,301 @@
+"""From what a user wrote (`NewTask`) to what a store inserts (`Draft`): checked, refs resolved, lanes known.
+
+Whatever is wrong is refused here, before any store sees it, with the field named.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.json import encode
+
+from dibs.errors import CycleDetected, DibsError, Invalid
+from dibs.model.instants import from_micros
+from dibs.model.task import Content, NewTask, Task
+from dibs.rules import graph, priority, retry, validation
+from dibs.stores.values import Dependency, Draft, LaneKey
+
+if TYPE_CHECKING:
+    from dibs.model.retry import Retry
+    from collections.abc import Callable, Iterable, Sequence
+
+ON_DEADLINE = ("keep", "cancel")
+MAX_ATTEMPTS = 1_000
+MIN_TIMEOUT_S = 0.01
+MAX_TIMEOUT_S = 7 * 86_400.0
+
+
+class Planned:
+    """A task that will be added when its dag is submitted. Its id is known already, so others can come `after` it."""
+
+    __slots__ = ("id", "spec")
+
+    def __init__(self, id: str, spec: NewTask) -> None:
+        self.id = id
+        self.spec = spec
+
+
+class _Frame(Struct, frozen=True):
+    """Everything about a task that tasks of one kind share, checked once."""
+
+    fields: dict[str, Any]
+    lane: LaneKey
+    fallback_lane: LaneKey | None
+
+
+_frames: dict[tuple[Any, ...], _Frame] = {}
+
+
+def drafts(
+    specs: Sequence[NewTask | Planned],
+    *,
+    project: str,
+    now: int,
+    new_id: Callable[[str], str],
+    dag_id: str = "",
+) -> list[Draft]:
+    """Check tasks of one call and resolve what they say of each other; in the order given.
+
+    Raises Invalid, or CycleDetected naming the cycle. An error names the ref (or place) of the task at fault.
+    """
+    if len(specs) > validation.MAX_TASKS_PER_CALL:
+        raise Invalid(
+            f"{len(specs):,} tasks in one call; at most {validation.MAX_TASKS_PER_CALL:,} are taken. Split them.",
+            field="tasks",
+        )
+    ids = [item.id if isinstance(item, Planned) else new_id("task") for item in specs]
+    plain = [item.spec if isinstance(item, Planned) else item for item in specs]
+    for spec in plain:
+        if not isinstance(spec, NewTask):
+            raise Invalid(f"tasks must be dibs.NewTask, not {type(spec).__name__}.", field="tasks")
+    refs = _refs(plain, ids)
+    made = []
+    linked = False
+    for place, (id, spec) in enumerate(zip(ids, plain, strict=True)):
+        try:
+            draft = _draft(id, spec, refs, project=project, now=now, dag_id=dag_id)
+        except DibsError as error:
+            if len(plain) > 1:
+                who = f"task {spec.ref!r}" if spec.ref else f"task {place + 1} of {len(plain)}"
+                error.message = f"{who}: {error.message}"
+                error.args = (error.message,)
+            raise
+        linked = linked or bool(draft.dependencies)
+        made.append(draft)
+    if linked:
+        _weigh(made)
+    return made
+
+
+def insertion_order(made: Sequence[Draft]) -> list[Draft]:
+    """Parents before children; the order given where nothing else decides."""
+    inside = {draft.task.id: draft for draft in made}
+    edges = [
+        (dependency.parent, draft.task.id)
+        for draft in made
+        for dependency in draft.dependencies
+        if dependency.parent in inside
+    ]
+    if not edges:
+        return list(made)
+    return [inside[id] for id in graph.order(inside, edges)]
+
+
+def dependencies(
+    after: Iterable[Any], after_ended: Iterable[Any], refs: dict[str, str] | None = None
+) -> tuple[Dependency, ...]:
+    """Edges from ids, tasks or refs. Naming a task twice is refused."""
+    found: dict[str, Dependency] = {}
+    for field, kind, given in (("after", "after", after), ("after_ended", "after_ended", after_ended)):
+        if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+            raise Invalid(f"{field} must be a list of ids, tasks or refs; write [{given!r}].", field=field)
+        for item in given:
+            parent = _parent(item, field, refs or {})
+            if parent in found:
+                raise Invalid(f"{field} names {parent} twice.", field=field)
+            found[parent] = Dependency(parent, kind)
+    return tuple(found.values())
+
+
+def digest(specs: Iterable[NewTask | Planned]) -> str:
+    """A hash of tasks as they were sent, equal for equal requests."""
+    body = [
+        [
+            spec.type,
+            spec.payload,
+            spec.ref,
+            spec.title,
+            [item if isinstance(item, str) else item.id for item in spec.after],
+            [item if isinstance(item, str) else item.id for item in spec.after_ended],
+        ]
+        for spec in (item.spec if isinstance(item, Planned) else item for item in specs)
+    ]
+    return blake2b(encode(body, enc_hook=str, order="deterministic"), digest_size=16).hexdigest()
+
+
+def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: int, dag_id: str) -> Draft:
+    payload = validation.json_bytes(spec.payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
+    frame = _frame(spec, project)
+    task = Task(id=id, payload=spec.payload, **frame.fields)
+    if spec.title is not None:
+        task.title = validation.text(spec.title, "title", max_chars=validation.MAX_TITLE_CHARS)
+    if spec.ref is not None:
+        task.ref = spec.ref
+    if spec.run_after is not None:
+        task.run_after = from_micros(validation.instant(spec.run_after, "run_after", now, durations=True))
+    if spec.deadline is not None:
+        task.deadline = from_micros(validation.instant(spec.deadline, "deadline", now, durations=True))
+    if spec.context is not None:
+        if not isinstance(spec.context, dict):
+            raise Invalid("context must be an object with text keys.", field="context")
+        validation.json_bytes(spec.context, "context", max_bytes=validation.MAX_PAYLOAD_BYTES)
+        task.context = spec.context
+    task.dag_id = dag_id or _dag_id(spec.dag)
+    body_hash = None
+    if spec.key is not None:
+        body_hash = validation.content_key(task.type, payload)
+        task.key = body_hash if isinstance(spec.key, Content) else validation.text(spec.key, "key")
+    edges: tuple[Dependency, ...] = ()
+    if spec.after or spec.after_ended:
+        edges = dependencies(spec.after, spec.after_ended, refs)
+        if any(edge.parent == id for edge in edges):
+            raise CycleDetected(f"{spec.ref or id} would wait for itself.", field="after")
+    return Draft(
+        task=task,
+        payload=payload,
+        lane=frame.lane,
+        fallback_lane=frame.fallback_lane,
+        dependencies=edges,
+        body_hash=body_hash,
+    )
+
+
+def _frame(spec: NewTask, project: str) -> _Frame:
+    """The checked common part of a task; remembered, because tasks come in kinds."""
+    kind = (
+        project,
+        spec.type,
+        # True equals 1 and would find its frame, but must be refused: so the type is part of the kind.
+        spec.priority,
+        spec.priority.__class__,
+        spec.boost,
+        spec.boost.__class__,
+        spec.on_deadline,
+        spec.requires,
+        spec.assignee,
+        spec.models,
+        spec.fallback_models,
+        spec.provider,
+        spec.max_attempts,
+        spec.max_attempts.__class__,
+        spec.retry,
+        spec.timeout,
+        spec.tags,
+        spec.user,
+        spec.created_by,
+        spec.max_cost,
+        spec.max_tokens,
+        spec.max_turns,
+        spec.locks,
+        spec.expects,
+        spec.approval,
+        spec.coalesce_key,
+    )
+    try:
+        frame = _frames.get(kind)
+    except TypeError:  # a list or set among the fields
+        return _make_frame(spec, project)
+    if frame is None:
+        frame = _make_frame(spec, project)
+        if len(_frames) > 1_000:
+            _frames.clear()
+        _frames[kind] = frame
+    return frame
+
+
+def _make_frame(spec: NewTask, project: str) -> _Frame:
+    validation.unsupported(spec)
+    type = validation.text(spec.type, "type")
+    wanted = validation.number(spec.priority, "priority", 0, 100)
+    boost = priority.round_boost(validation.number(spec.boost, "boost", 0, 1000))
+    if spec.on_deadline not in ON_DEADLINE:
+        raise Invalid(f"on_deadline must be keep or cancel, not {spec.on_deadline!r}.", field="on_deadline")
+    requires = validation.names(spec.requires, "requires")
+    assignee = _optional(spec.assignee, "assignee")
+    models = validation.names(spec.models, "models", ordered=True)
+    fallback_models = validation.names(spec.fallback_models, "fallback_models", ordered=True)
+    fields: dict[str, Any] = {
+        "type": type,
+        "project": project,
+        "priority": wanted,
+        "boost": boost,
+        "on_deadline": spec.on_deadline,
+        "requires": requires,
+        "assignee": assignee,
+        "models": models,
+        "fallback_models": fallback_models,
+        "provider": _optional(spec.provider, "provider"),
+        "max_attempts": validation.whole(spec.max_attempts, "max_attempts", 1, MAX_ATTEMPTS),
+        "retry": _retry(spec.retry),
+        "timeout": None
+        if spec.timeout is None
+        else validation.duration_s(spec.timeout, "timeout", low=MIN_TIMEOUT_S, high=MAX_TIMEOUT_S),
+        "tags": validation.names(spec.tags, "tags"),
+        "user": _optional(spec.user, "user"),
+        "created_by": _optional(spec.created_by, "created_by"),
+    }
+    defaults = {name: value for name, value in fields.items() if value not in (None, ())}
+    lane = LaneKey(project, type, assignee, requires, models, boost)
+    fallback = LaneKey(project, type, assignee, requires, fallback_models, boost) if fallback_models else None
+    return _Frame(defaults, lane, fallback)
+
+
+def _refs(specs: Sequence[NewTask], ids: Sequence[str]) -> dict[str, str]:
+    refs: dict[str, str] = {}
+    for id, spec in zip(ids, specs, strict=True):
+        if spec.ref is None:
+            continue
+        ref = validation.text(spec.ref, "ref")
+        if ref in refs:
+            raise Invalid(f"ref {ref!r} is used twice in this call.", field="ref")
+        refs[ref] = id
+    return refs
+
+
+def _parent(item: Any, field: str, refs: dict[str, str]) -> str:
+    if isinstance(item, str):
+        return refs.get(item) or validation.text(item, field)
+    id = getattr(item, "id", None)
+    if not isinstance(id, str):
+        raise Invalid(f"{field} takes ids, tasks or refs of the same call, not {item!r:.80}.", field=field)
+    return id
+
+
+def _dag_id(dag: Any) -> str:
+    if dag is None:
+        return ""
+    return validation.text(dag if isinstance(dag, str) else getattr(dag, "id", dag), "dag")
+
+
+def _optional(value: Any, field: str) -> str | None:
+    return None if value is None else validation.text(value, field)
+
+
+def _retry(value: Retry | str | None) -> Retry | None:
+    if value is None:
+        return None
+    return retry.parse(value) if isinstance(value, str) else retry.check(value)
+
+
+def _weigh(made: Sequence[Draft]) -> None:
+    """Refuse cycles inside the call; note how long a chain hangs below each task."""
+    edges = [(edge.parent, draft.task.id) for draft in made for edge in draft.dependencies]
+    cycle = graph.find_cycle(edges)
+    if cycle:
+        names = {draft.task.id: draft.task.ref or draft.task.id for draft in made}
+        graph.refuse_cycle([names.get(id, id) for id in cycle])
+    below = graph.weights(edges)
+    for draft in made:
+        draft.weight = below.get(draft.task.id, 0)

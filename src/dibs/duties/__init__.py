@@ -1,0 +1,37 @@
+"""What must happen on time. Each duty is one small file on the contract alone: bounded, and safe to run twice at once.
+
+`run_due` elects the duties that nobody has run lately and runs them; claims and keepers call it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.duties.desk import Desk
+from dibs.duties.expire import expire
+from dibs.duties.promote import promote
+from dibs.duties.prune import prune
+from dibs.duties.rerank import rerank
+from dibs.duties.spread import spread
+from dibs.rules.schedule import INTERVALS_S, RETENTION_S
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+DUTIES: dict[str, Callable[[Desk], Awaitable[int]]] = {
+    "expire": expire,
+    "promote": promote,
+    "spread": spread,
+    "rerank": rerank,
+    "prune": prune,
+}
+"""In the order they run: what expires may be promoted, what ended may spread."""
+
+
+async def run_due(desk: Desk) -> dict[str, int]:
+    """Run the duties that are due and not somebody else's just now; what each one did."""
+    won = await desk.store.elect(INTERVALS_S)
+    return {name: await duty(desk) for name, duty in DUTIES.items() if name in won} if won else {}
+
+
+__all__ = ["DUTIES", "INTERVALS_S", "RETENTION_S", "Desk", "run_due"]

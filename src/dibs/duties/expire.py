@@ -1,0 +1,21 @@
+"""Take back what nobody renewed, and end what outlived its timeout."""
+
+from __future__ import annotations
+
+from dibs import settling
+from dibs.duties.desk import BATCH, Desk
+from dibs.errors import DibsError
+from dibs.model.status import Status
+
+
+async def expire(desk: Desk) -> int:
+    """Settle up to a batch of attempts whose time is over; how many. A lease renewed meanwhile stands."""
+    found = await desk.store.expired(BATCH)
+    if not found:
+        return 0
+    settlements = [settling.expired(item, draw=desk.draw(), poison=desk.poison) for item in found]
+    answers = await desk.store.settle(settlements)
+    if any(settlement.next is Status.DEAD_LETTERED for settlement in settlements):
+        while await desk.store.spread():
+            pass
+    return sum(not isinstance(answer, DibsError) for answer in answers)

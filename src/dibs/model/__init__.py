@@ -1,0 +1,1 @@
+"""What things are. Leaf types that every other package may import; no behaviour beyond construction."""

@@ -1,0 +1,29 @@
+"""One claim that ended, and how. Attempts are never changed once written."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from dibs.model.status import Outcome
+
+
+class Attempt(Struct, kw_only=True):
+    """How one claim of a task ended. `number` counts from 1 the claims that used up an attempt; others have 0."""
+
+    number: int
+    fence: int
+    agent: str
+    outcome: Outcome
+    model: str | None = None
+    reason: str | None = None
+    error: str | None = None
+    fingerprint: str | None = None
+    exit_code: int | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    turns: int | None = None

@@ -1,0 +1,55 @@
+"""A claim: one agent's timed right to one task, and all it needs to do the work."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import Struct, field
+
+from dibs.model.attempt import Attempt
+from dibs.model.task import Task
+
+
+class Claim(Struct, kw_only=True):
+    """The right to work on `task` until `lease_expires_at`, proven by `fence`.
+
+    `inputs` holds the outputs of the tasks it depended on, keyed by ref, else id; `children`
+    likewise for what it spawned and waited for. `previous_attempts` are the last ten, oldest first.
+    """
+
+    task: Task
+    fence: int
+    agent: str
+    model: str | None = None
+    lease_s: float = 60.0
+    lease_expires_at: datetime | None = None
+    timeout_s: float | None = None
+    inputs: dict[str, Any] = field(default_factory=dict)
+    children: dict[str, Any] = field(default_factory=dict)
+    answers: dict[str, Any] = field(default_factory=dict)
+    checkpoint: Any = None
+    context: Any = None
+    previous_attempts: list[Attempt] = field(default_factory=list)
+    limits: dict[str, Any] = field(default_factory=dict)
+    group: list[Task] = field(default_factory=list)
+
+
+class News(Struct, kw_only=True):
+    """What a renewal tells the agent: `cancel` means stop now; `slow_down` is seconds to wait before more calls."""
+
+    cancel: bool = False
+    reason: str | None = None
+    lease_expires_at: datetime | None = None
+    slow_down: float | None = None
+    limits: dict[str, Any] = field(default_factory=dict)
+
+
+class Settled(Struct, kw_only=True):
+    """The recorded end of a claim: repeating a settlement returns the same one."""
+
+    task_id: str
+    fence: int
+    outcome: str
+    status: str
+    retry_at: datetime | None = None

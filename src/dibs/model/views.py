@@ -1,0 +1,70 @@
+"""Answers to people's questions: pages, `why`, `stats`, lanes and agents as they are shown."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import Struct, field
+
+from dibs.model.task import Task
+
+
+class Page(Struct, kw_only=True):
+    """Some of what was found. `cursor` continues (None on the last page); a page may be short and still have one."""
+
+    items: list[Task] = field(default_factory=list)
+    cursor: str | None = None
+
+
+class Blocker(Struct, kw_only=True, omit_defaults=True):
+    """One thing that keeps a task from running, and what would help."""
+
+    kind: str
+    detail: str
+    ids: list[str] = field(default_factory=list)
+    until: datetime | None = None
+    help: str | None = None
+
+
+class Why(Struct, kw_only=True):
+    """Why a task is where it is: one sentence, and each blocker."""
+
+    task_id: str
+    status: str
+    explanation: str
+    blockers: list[Blocker] = field(default_factory=list)
+
+
+class Agent(Struct, kw_only=True):
+    """Who claims, as last heard of."""
+
+    id: str
+    capabilities: tuple[str, ...] = ()
+    types: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
+    heard_at: datetime | None = None
+
+
+class Lane(Struct, kw_only=True):
+    """Tasks that every agent treats alike, counted."""
+
+    id: int
+    type: str
+    assignee: str | None = None
+    requires: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    boost: float = 0.1
+    ready: int = 0
+    oldest_ready_at: datetime | None = None
+
+
+class Stats(Struct, kw_only=True):
+    """The queue at a glance."""
+
+    by_status: dict[str, int] = field(default_factory=dict)
+    by_type: dict[str, dict[str, int]] = field(default_factory=dict)
+    lanes: list[Lane] = field(default_factory=list)
+    agents: list[Agent] = field(default_factory=list)
+    oldest_ready_at: datetime | None = None
+    next_due_at: datetime | None = None
+    cost_usd: float | None = None

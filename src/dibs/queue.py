@@ -1,0 +1,669 @@
+"""The verbs. Everything a user can do with dibs is a method of `Queue`: rules asked, then one call to the store.
+
+Each verb is written once, as a coroutine. On an embedded store opened for blocking use it never suspends, so
+`dibs.sync` can drive it without an event loop.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from dibs import drafting, duties, settling
+from dibs.errors import DibsError, Invalid, NotFound
+from dibs.model.claim import Claim, News, Settled
+from dibs.model.ids import new_id
+from dibs.model.status import FINAL, DagStatus, Outcome, Status
+from dibs.model.task import Content, NewTask, Task
+from dibs.plan import DagPlan
+from dibs.requests import (
+    MAX_LIMIT,
+    Held,
+    agent_text,
+    claim_request,
+    held,
+    id_of,
+    lease_s,
+    no_task,
+    raised,
+    usage,
+)
+from dibs.rules import graph, validation, why
+from dibs.stores.values import (
+    Claimed,
+    ClaimRequest,
+    DagDraft,
+    Entry,
+    Filter,
+    Inserted,
+    Insertion,
+    Renewal,
+    Settlement,
+    Spawn,
+    Usage,
+)
+
+if TYPE_CHECKING:
+    from dibs.model.retry import Retry
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+
+    from dibs.model.attempt import Attempt
+    from dibs.model.dag import Dag
+    from dibs.model.event import Event
+    from dibs.model.views import Page, Stats, Why
+    from dibs.rules.retry import PoisonPolicy
+    from dibs.stores.contract import Store
+
+POLL_S = 5.0
+"""How long a waiting claim sleeps at most when no news wakes it."""
+
+MAX_WAIT_S = 86_400.0
+MAX_NOTE_CHARS = 4_000
+MAX_LOG_CHARS = 10_000
+
+
+class Queue:
+    """A durable work queue on one store. Made by `dibs.connect`."""
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        project: str = "default",
+        draw: Callable[[], float] | None = None,
+        new_id: Callable[[str], str] = new_id,
+        poison: PoisonPolicy | None = None,
+        retention_s: float = duties.RETENTION_S,
+        blocking: bool = False,
+    ) -> None:
+        self.store = store
+        self.project = project
+        self.draw = draw or _draw
+        self.new_id = new_id
+        self._blocking = blocking
+        self._giving_back: object = None
+        self._desk = duties.Desk(store, draw=self.draw, poison=poison, retention_s=retention_s)
+
+    @property
+    def url(self) -> str:
+        """Where the tasks are kept; connecting to it again reaches the same ones."""
+        return self.store.url
+
+    async def close(self) -> None:
+        """Finish what was accepted and let go of the store."""
+        await self.store.close()
+
+    async def __aenter__(self) -> Queue:
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.close()
+
+    # Adding
+
+    async def add(
+        self,
+        type: str,
+        payload: Any = None,
+        *,
+        title: str | None = None,
+        priority: float = 50,
+        boost: float = 0.1,
+        deadline: Any = None,
+        on_deadline: str = "keep",
+        run_after: Any = None,
+        after: Sequence[Any] = (),
+        after_ended: Sequence[Any] = (),
+        dag: Any = None,
+        key: str | Content | None = None,
+        requires: Iterable[str] = (),
+        assignee: str | None = None,
+        models: Sequence[str] = (),
+        fallback_models: Sequence[str] = (),
+        provider: str | None = None,
+        max_attempts: int = 3,
+        retry: Retry | str | None = None,
+        timeout: Any = None,
+        max_cost: float | None = None,
+        max_tokens: int | None = None,
+        max_turns: int | None = None,
+        locks: Sequence[str] = (),
+        tags: Iterable[str] = (),
+        user: str | None = None,
+        created_by: str | None = None,
+        expects: Any = None,
+        approval: bool = False,
+        coalesce_key: str | None = None,
+        coalesce_window: float = 0.05,
+        context: Any = None,
+    ) -> Task:
+        """Add one task; once this returns it survives any crash.
+
+        `after` names what must complete first, `after_ended` what must end in any way. With `key`, adding the same
+        work again returns the task that exists. Raises Invalid (field named), NotFound (a parent), KeyReused,
+        Conflict (a dag that has failed or was cancelled takes nothing new).
+        """
+        spec = NewTask(
+            type,
+            payload,
+            title=title,
+            priority=priority,
+            boost=boost,
+            deadline=deadline,
+            on_deadline=on_deadline,
+            run_after=run_after,
+            after=after,
+            after_ended=after_ended,
+            dag=dag,
+            key=key,
+            requires=requires,  # type: ignore[arg-type]
+            assignee=assignee,
+            models=models,
+            fallback_models=fallback_models,
+            provider=provider,
+            max_attempts=max_attempts,
+            retry=retry,
+            timeout=timeout,
+            max_cost=max_cost,
+            max_tokens=max_tokens,
+            max_turns=max_turns,
+            locks=locks,
+            tags=tags,  # type: ignore[arg-type]
+            user=user,
+            created_by=created_by,
+            expects=expects,
+            approval=approval,
+            coalesce_key=coalesce_key,
+            coalesce_window=coalesce_window,
+            context=context,
+        )
+        [task] = await self.add_many([spec])
+        return task
+
+    async def add_many(self, tasks: Sequence[NewTask | drafting.Planned]) -> list[Task]:
+        """Add up to 10,000 tasks in one commit, all or none; in the order given. Refs may point inside the call."""
+        if not tasks:
+            return []
+        inserted = await self._insert(tasks)
+        return inserted.tasks
+
+    async def add_dag(
+        self,
+        title: str,
+        tasks: Sequence[NewTask | drafting.Planned],
+        *,
+        key: str | None = None,
+        budget: float | None = None,
+        on_failure: str = "fail_fast",
+        user: str | None = None,
+        created_by: str | None = None,
+    ) -> Dag:
+        """Add a graph of tasks: all tasks and edges in one commit, or none.
+
+        With `key`, adding the same graph again returns the dag that exists; another graph raises KeyReused.
+        """
+        if budget is not None:
+            raise Invalid("budget is not supported yet; leave it out.", code="not_supported_yet", field="budget")
+        if not tasks:
+            raise Invalid("a dag needs at least one task.", field="tasks")
+        graph.parse_on_failure(on_failure)
+        draft = DagDraft(
+            id=self.new_id("dag"),
+            project=self.project,
+            title=validation.text(title, "title", max_chars=validation.MAX_TITLE_CHARS),
+            key=None if key is None else validation.text(key, "key"),
+            body_hash=None if key is None else drafting.digest(tasks),
+            on_failure=on_failure,
+            user=None if user is None else validation.text(user, "user"),
+            created_by=None if created_by is None else validation.text(created_by, "created_by"),
+        )
+        inserted = await self._insert(tasks, dag=draft)
+        return await self.get_dag(inserted.dag_id or draft.id)
+
+    def dag(self, title: str, **options: Any) -> DagPlan:
+        """A graph to write down task by task; leaving the `async with` block submits it in one commit."""
+        return DagPlan(self, title, options)
+
+    async def _insert(
+        self,
+        specs: Sequence[NewTask | drafting.Planned],
+        *,
+        dag: DagDraft | None = None,
+        spawn: Spawn | None = None,
+        parent: Task | None = None,
+    ) -> Inserted:
+        made = drafting.drafts(
+            specs,
+            project=self.project,
+            now=self.store.now(),
+            new_id=self.new_id,
+            dag_id=dag.id if dag else "",
+        )
+        if parent is not None:
+            for draft in made:
+                draft.task.parent_id = parent.id
+                draft.task.depth = parent.depth + 1
+        ordered = made if len(made) == 1 else drafting.insertion_order(made)
+        inserted = await self.store.insert(Insertion(drafts=ordered, dag=dag, spawn=spawn))
+        if ordered is not made and len(inserted.tasks) == len(made):
+            place = {id(draft): index for index, draft in enumerate(ordered)}
+            order = [place[id(draft)] for draft in made]
+            inserted.tasks = [inserted.tasks[index] for index in order]
+            inserted.existing = [inserted.existing[index] for index in order]
+        return inserted
+
+    # Working
+
+    async def claim(
+        self,
+        agent: str | None = None,
+        *,
+        capabilities: Iterable[str] = (),
+        types: Iterable[str] | None = None,
+        models: Iterable[str] = (),
+        limit: int = 1,
+        lease: Any = 60,
+        wait: Any = 0,
+        start: bool = True,
+        claim_id: str | None = None,
+    ) -> list[Claim]:
+        """Take up to `limit` ready tasks this agent can do, best first; an empty list if there are none within `wait`.
+
+        Each is the agent's until its lease ends: renew it, then settle it once. `start=False` claims without
+        starting. Repeating a `claim_id` returns the same claims. Runs the duties that nobody has run lately.
+        """
+        request = claim_request(
+            agent or _default_agent(),
+            project=self.project,
+            capabilities=capabilities,
+            types=types,
+            models=models,
+            limit=limit,
+            lease=lease,
+            start=start,
+            claim_id=claim_id,
+        )
+        patience = validation.duration_s(wait, "wait", high=MAX_WAIT_S)
+        deadline = time.monotonic() + patience
+        while True:
+            seen = await self.store.news() if patience else 0
+            await self.run_duties()
+            claimed = await self._claim(request)
+            left = deadline - time.monotonic()
+            if claimed.claims or left <= 0:
+                return claimed.claims
+            due_in = POLL_S if claimed.next_due_in is None else max(claimed.next_due_in, 0.05)
+            await self.store.wait_for_news(seen, min(left, due_in, POLL_S))
+
+    async def _claim(self, request: ClaimRequest) -> Claimed:
+        """One claim; if the caller stops waiting for it, what it took is given back."""
+        if self._blocking:
+            return await self.store.claim(request)
+        import asyncio
+
+        taking = asyncio.ensure_future(self.store.claim(request))
+        try:
+            return await asyncio.shield(taking)
+        except asyncio.CancelledError:
+            taking.add_done_callback(self._give_back)
+            raise
+
+    def _give_back(self, taken: Any) -> None:
+        import asyncio
+
+        if taken.cancelled() or taken.exception() is not None or not taken.result().claims:
+            return
+        settlements = [settling.released(claim, reason="abandoned") for claim in taken.result().claims]
+        for settlement in settlements:
+            settlement.releases -= 1
+            settlement.next, settlement.delay_s = Status.READY, 0.0
+        self._giving_back = asyncio.ensure_future(self.store.settle(settlements))
+
+    async def start(self, claim: Held) -> None:
+        """Say that the work has begun. Only needed after `claim(start=False)`."""
+        [answer] = await self.store.start([held(claim)])
+        if answer is not None:
+            raise answer
+
+    async def renew(
+        self,
+        claim: Held,
+        *,
+        lease: Any = None,
+        progress: float | None = None,
+        note: str | None = None,
+        cost: float | None = None,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        turns: int | None = None,
+        model: str | None = None,
+    ) -> News:
+        """Extend the lease from now and say how it goes; the answer says whether to stop. Raises LeaseLost.
+
+        Costs and tokens are this attempt's totals so far.
+        """
+        task_id, fence = held(claim)
+        renewal = Renewal(
+            task_id=task_id,
+            fence=fence,
+            lease_s=None if lease is None else lease_s(lease),
+            progress=None if progress is None else validation.number(progress, "progress", 0, 1),
+            note=None if note is None else validation.clean_text(agent_text(note, "note"), MAX_NOTE_CHARS)[0],
+            usage=usage(cost, tokens_in, tokens_out, turns, model),
+        )
+        [answer] = await self.renew_many([renewal])
+        return raised(answer)
+
+    async def renew_many(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+        """Renew all leases of a process in one call; an answer or an error each."""
+        return await self.store.renew(renewals)
+
+    async def complete(
+        self,
+        claim: Held,
+        output: Any = None,
+        *,
+        cost: float | None = None,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        turns: int | None = None,
+        model: str | None = None,
+        decision: Any = None,
+        artifacts: Sequence[Any] = (),
+    ) -> Settled:
+        """The work is done. Saying it again is answered the same; saying something else raises IllegalTransition."""
+        if artifacts:
+            raise Invalid(
+                "artifacts are not supported yet; leave them out.",
+                code="not_supported_yet",
+                field="artifacts",
+            )
+        used = usage(cost, tokens_in, tokens_out, turns, model)
+        snapshot = await self._snapshot(claim)
+        return await self._settle_one(settling.completed(snapshot, output, usage=used, decision=decision))
+
+    async def fail(
+        self,
+        claim: Held,
+        error: str,
+        *,
+        reason: str = "error",
+        retry: bool = True,
+        retry_after: Any = None,
+        exit_code: int | None = None,
+        cost: float | None = None,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        turns: int | None = None,
+        model: str | None = None,
+    ) -> Settled:
+        """The attempt failed. The task's retry policy, the reason and `retry` decide whether it is tried again."""
+        after = None if retry_after is None else validation.duration_s(retry_after, "retry_after", high=MAX_WAIT_S)
+        text = agent_text(error, "error")
+        cause = validation.text(reason, "reason")
+        code = None if exit_code is None else validation.whole(exit_code, "exit_code", -(2**31), 2**31)
+        used = usage(cost, tokens_in, tokens_out, turns, model)
+        return await self._settle_one(
+            settling.failed(
+                await self._snapshot(claim),
+                text,
+                draw=self.draw(),
+                reason=cause,
+                retry_again=retry,
+                retry_after=after,
+                exit_code=code,
+                usage=used,
+                outcome=Outcome.TIMED_OUT if cause == "timeout" else Outcome.FAILED,
+                crash=cause == "crash",
+                poison=self._desk.poison,
+            )
+        )
+
+    async def release(self, claim: Held, *, delay: Any = 0) -> Settled:
+        """Give the work back unharmed; no attempt is used up. It is offered again after `delay`."""
+        delay_s = validation.duration_s(delay, "delay", high=MAX_WAIT_S * 365)
+        return await self._settle_one(settling.released(await self._snapshot(claim), delay_s=delay_s))
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+        """End many claims in one commit; an answer or an error each. What depended on a dead letter ends too."""
+        answers = await self.store.settle(settlements)
+        if any(settlement.next is Status.DEAD_LETTERED for settlement in settlements):
+            while await self.store.spread():
+                pass
+        return answers
+
+    async def _settle_one(self, settlement: Settlement) -> Settled:
+        [answer] = await self.settle([settlement])
+        return raised(answer)
+
+    async def spawn(
+        self, claim: Held, tasks: Sequence[NewTask], wait: bool = False, *, name: str | None = None
+    ) -> list[Task]:
+        """Add tasks below a running one, once: the same call again, also by a later attempt, returns the same tasks.
+
+        With `wait` the claim ends here; the parent is pending until all of them ended, and is then claimed again with
+        their outputs in `claim.children`. `name` tells spawns apart; without it their content does.
+        """
+        return (await self.spawn_below(claim, tasks, wait=wait, name=name)).tasks
+
+    async def spawn_below(
+        self,
+        claim: Held,
+        tasks: Sequence[NewTask],
+        *,
+        wait: bool = False,
+        name: str | None = None,
+        used: Usage | None = None,
+    ) -> Inserted:
+        """As `spawn`, also saying whether the claim has ended."""
+        if not tasks:
+            raise Invalid("spawn needs at least one task.", field="tasks")
+        parent = (await self._snapshot(claim)).task
+        if parent.depth >= validation.MAX_SPAWN_DEPTH:
+            raise Invalid(
+                f"{parent.id} was itself spawned {parent.depth} levels deep; at most "
+                f"{validation.MAX_SPAWN_DEPTH} are allowed.",
+                field="depth",
+            )
+        task_id, fence = held(claim)
+        body = drafting.digest(tasks)
+        spawn = Spawn(
+            task_id=task_id,
+            fence=fence,
+            name=body if name is None else validation.text(name, "name"),
+            digest=body,
+            wait=wait,
+            max_children=validation.MAX_CHILDREN,
+            usage=used,
+        )
+        return await self._insert(tasks, spawn=spawn, parent=parent)
+
+    async def checkpoint(self, claim: Held, data: Any) -> None:
+        """Keep `data` for the next attempt of this task; it replaces the last checkpoint."""
+        value, _ = validation.clean(data)
+        body = validation.json_bytes(value, "data", max_bytes=validation.MAX_PAYLOAD_BYTES)
+        await self.record(claim, [Entry(kind="checkpoint", value=body)])
+
+    async def log(self, claim: Held, line: str) -> None:
+        """Append a line to the task's log; the last 1,000 are kept."""
+        text, _ = validation.clean_text(agent_text(line, "line"), MAX_LOG_CHARS)
+        body = validation.json_bytes(text, "line", max_bytes=validation.MAX_PAYLOAD_BYTES)
+        await self.record(claim, [Entry(kind="log", value=body)])
+
+    async def record(self, claim: Held, entries: Sequence[Entry]) -> list[Entry]:
+        """Write to the task's journal; what is recorded for each entry now."""
+        task_id, fence = held(claim)
+        return await self.store.write_journal(task_id, fence, entries)
+
+    async def journal(self, task_id: str) -> list[Entry]:
+        """The task's journal: steps, spawns, checkpoint, log lines."""
+        return await self.store.read_journal(task_id)
+
+    # Steering
+
+    async def cancel(self, target: Any, reason: str | None = None) -> list[str]:
+        """Cancel a task or dag, and what depends on it or was spawned by it. The ids that this ended."""
+        id = id_of(target)
+        text = None if reason is None else validation.text(reason, "reason", max_chars=MAX_NOTE_CHARS)
+        ended = await self.store.cancel(id, text)
+        if ended:
+            while more := await self.store.spread(cause=id):
+                ended += more
+        return ended
+
+    async def retry(self, task_id: Any, *, payload: Any = None, delay: Any = 0, keep_steps: bool = True) -> Task:
+        """Give a dead-lettered or cancelled task a new life, and with it what was cancelled because of it."""
+        body = None
+        if payload is not None:
+            body = validation.json_bytes(payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
+        delay_s = validation.duration_s(delay, "delay", high=MAX_WAIT_S * 365)
+        return await self.store.revive(id_of(task_id), payload=body, delay_s=delay_s, keep_steps=keep_steps)
+
+    async def link(self, task_id: Any, after: Sequence[Any] = (), *, after_ended: Sequence[Any] = ()) -> Task:
+        """Make a task that has not started wait for others too. Raises CycleDetected naming the cycle."""
+        return await self.store.link(id_of(task_id), drafting.dependencies(after, after_ended))
+
+    async def set_priority(self, task_id: Any, priority: float) -> Task:
+        """Change how urgent a task is (0–100, lower is more urgent)."""
+        return await self.store.reprioritise(id_of(task_id), validation.number(priority, "priority", 0, 100))
+
+    async def run_duties(self) -> dict[str, int]:
+        """Run the duties that are due; claims do this by themselves."""
+        return await duties.run_due(self._desk)
+
+    async def prune(self) -> int:
+        """Delete everything that retention no longer keeps; how many tasks."""
+        pruned = 0
+        while count := await duties.DUTIES["prune"](self._desk):
+            pruned += count
+        return pruned
+
+    # Reading
+
+    async def get(self, task_id: Any) -> Task:
+        """The task as it is now."""
+        [task] = await self.store.get([id_of(task_id)])
+        if task is None:
+            raise no_task(id_of(task_id))
+        return task
+
+    async def get_dag(self, dag_id: Any) -> Dag:
+        """The dag with its tasks, edges, roots, leaves and critical path; also a standalone task's own."""
+        id = id_of(dag_id)
+        dag = await self.store.dag(id)
+        if dag is None:
+            raise NotFound(f"There is no dag {id}.", field="dag_id")
+        nodes = [task.id for task in dag.tasks]
+        edges = [(edge.parent, edge.child) for edge in dag.edges if edge.kind != "child"]
+        dag.roots = graph.roots(nodes, edges)
+        dag.leaves = graph.leaves(nodes, edges)
+        dag.critical_path = graph.critical_path(nodes, edges)
+        return dag
+
+    async def history(self, task_id: Any) -> list[Attempt]:
+        """Every claim of the task that ended, oldest first."""
+        attempts = await self.store.history(id_of(task_id))
+        if not attempts:
+            await self.get(task_id)
+        return attempts
+
+    async def wait(self, target: Any, timeout: Any = None) -> Any:
+        """The task or dag once it has ended. Raises TimeoutError if it has not within `timeout`."""
+        id = id_of(target)
+        patience = None if timeout is None else validation.duration_s(timeout, "timeout")
+        deadline = None if patience is None else time.monotonic() + patience
+        is_dag = id.startswith("dag_")
+        while True:
+            seen = await self.store.news()
+            found: Any = await self.get_dag(id) if is_dag else await self.get(id)
+            if found.status in (_ENDED_DAG if is_dag else FINAL):
+                return found
+            left = POLL_S if deadline is None else deadline - time.monotonic()
+            if left <= 0:
+                raise TimeoutError(f"{id} is still {found.status}")
+            await self.store.wait_for_news(seen, min(left, POLL_S))
+
+    async def find(
+        self,
+        status: str | Iterable[str] | None = None,
+        type: str | None = None,
+        tag: str | None = None,
+        dag: Any = None,
+        agent: str | None = None,
+        user: str | None = None,
+        text: str | None = None,
+        limit: int = 50,
+        cursor: str | None = None,
+    ) -> Page:
+        """Tasks that fit all that is given, newest first, a page at a time."""
+        statuses: tuple[str, ...] | None = None
+        if status is not None:
+            statuses = (status,) if isinstance(status, str) else tuple(status)
+            known = set(Status)
+            for word in statuses:
+                if word not in known:
+                    raise Invalid(f"status must be one of {', '.join(Status)}, not {word!r}.", field="status")
+        wanted = Filter(
+            project=self.project,
+            status=statuses,
+            type=type,
+            tag=tag,
+            dag=None if dag is None else id_of(dag, "dag"),
+            agent=agent,
+            user=user,
+            text=text,
+        )
+        return await self.store.find(wanted, validation.whole(limit, "limit", 1, MAX_LIMIT), cursor)
+
+    async def why(self, task_id: Any) -> Why:
+        """Why the task is where it is, in one sentence, and what would help."""
+        task = await self.get(task_id)
+        parents = await self.store.get(task.blocked_by)
+        agents = (await self.store.stats(self.project)).agents if task.status is Status.READY else []
+        return why.explain(task, [parent for parent in parents if parent], agents, self.store.now())
+
+    async def stats(self) -> Stats:
+        """The queue at a glance: counts, lanes, agents."""
+        return await self.store.stats(self.project)
+
+    async def events(self, after: int | None = None) -> AsyncIterator[Event]:
+        """Everything that happened after `after` (None: from the oldest kept), then live, for ever."""
+        cursor = after or 0
+        while True:
+            seen = await self.store.news()
+            batch = await self.read_events(cursor)
+            for event in batch:
+                yield event
+                cursor = event.seq
+            if not batch:
+                await self.store.wait_for_news(seen, POLL_S)
+
+    async def read_events(self, after: int = 0, limit: int = 500) -> list[Event]:
+        """Up to `limit` events after `after`, without waiting."""
+        return await self.store.events(after, limit)
+
+    async def _snapshot(self, claim: Held) -> Claim:
+        """The claim; where only (id, fence) is known, one made from what the store knows."""
+        if isinstance(claim, Claim):
+            return claim
+        task_id, fence = held(claim)
+        task = await self.get(task_id)
+        previous = [attempt for attempt in await self.store.history(task_id) if attempt.fence < fence]
+        return Claim(task=task, fence=fence, agent=task.agent or "", previous_attempts=previous[-10:])
+
+
+_ENDED_DAG = frozenset({DagStatus.COMPLETED, DagStatus.FAILED, DagStatus.CANCELLED})
+
+
+def _draw() -> float:
+    """A random number in [0, 1), without the cost of importing `random`."""
+    import os
+
+    return int.from_bytes(os.urandom(6)) / 2**48
+
+
+def _default_agent() -> str:
+    """`host:pid:random`: unique also where process numbers are used again."""
+    import os
+
+    return f"{os.uname().nodename}:{os.getpid()}:{os.urandom(3).hex()}"

@@ -1,0 +1,94 @@
+"""What users pass to the verbs, checked and put into the store's words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dibs.errors import DibsError, Invalid, NotFound
+from dibs.model.claim import Claim
+from dibs.rules import validation
+from dibs.stores.values import ClaimRequest, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+T = TypeVar("T")
+
+MAX_LIMIT = 1_000
+
+Held = Claim | tuple[str, int]
+"""What a verb of an agent takes: a claim, or the (task id, fence) of one."""
+
+
+def claim_request(
+    agent: str,
+    *,
+    project: str = "default",
+    capabilities: Iterable[str] = (),
+    types: Iterable[str] | None = None,
+    models: Iterable[str] = (),
+    limit: int = 1,
+    lease: Any = 60,
+    start: bool = True,
+    claim_id: str | None = None,
+) -> ClaimRequest:
+    """A checked request to claim; workers make one and use it again and again."""
+    return ClaimRequest(
+        agent=validation.text(agent, "agent"),
+        project=project,
+        capabilities=validation.names(capabilities, "capabilities"),
+        types=None if types is None else validation.names(types, "types"),
+        models=validation.names(models, "models", ordered=True),
+        limit=validation.whole(limit, "limit", 1, MAX_LIMIT),
+        lease_s=lease_s(lease),
+        start=start,
+        claim_id=None if claim_id is None else validation.text(claim_id, "claim_id"),
+    )
+
+
+def usage(
+    cost: float | None, tokens_in: int | None, tokens_out: int | None, turns: int | None, model: str | None
+) -> Usage | None:
+    """What an attempt used, checked; None if nothing was said."""
+    if cost is None and tokens_in is None and tokens_out is None and turns is None and model is None:
+        return None
+    return Usage(
+        cost_usd=None if cost is None else validation.number(cost, "cost", 0, 1e9),
+        tokens_in=None if tokens_in is None else validation.whole(tokens_in, "tokens_in", 0, 2**53),
+        tokens_out=None if tokens_out is None else validation.whole(tokens_out, "tokens_out", 0, 2**53),
+        turns=None if turns is None else validation.whole(turns, "turns", 0, 2**53),
+        model=None if model is None else validation.text(model, "model"),
+    )
+
+
+def raised(answer: T | DibsError) -> T:
+    """The answer, unless it is an error."""
+    if isinstance(answer, DibsError):
+        raise answer
+    return answer
+
+
+def held(claim: Held) -> tuple[str, int]:
+    if isinstance(claim, Claim):
+        return claim.task.id, claim.fence
+    if not isinstance(claim, tuple | list) or len(claim) != 2:
+        raise Invalid("claim must be a dibs.Claim or a (task id, fence) pair.", field="claim")
+    return validation.text(claim[0], "task_id"), validation.whole(claim[1], "fence", 0, 2**63 - 1)
+
+
+def lease_s(lease: Any) -> float:
+    return validation.duration_s(lease, "lease", low=validation.MIN_LEASE_S, high=validation.MAX_LEASE_S)
+
+
+def id_of(target: Any, field: str = "id") -> str:
+    return validation.text(target if isinstance(target, str) else getattr(target, "id", target), field)
+
+
+def agent_text(value: Any, field: str) -> str | bytes:
+    if not isinstance(value, (str, bytes)):
+        raise Invalid(f"{field} must be text.", field=field)
+    return value
+
+
+def no_task(task_id: str) -> NotFound:
+    return NotFound(f"There is no task {task_id}. `dibs ls` shows the ones there are.", field="task_id")

@@ -1,0 +1,40 @@
+"""Who may take what: an agent may serve a lane, or not, as a whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+
+def may_serve(
+    *,
+    type: str,
+    assignee: str | None,
+    requires: Collection[str],
+    models: Collection[str],
+    agent: str,
+    capabilities: Collection[str],
+    types: Collection[str] | None,
+    offered_models: Collection[str],
+) -> bool:
+    """Whether an agent may take the tasks of a lane.
+
+    It must want the type, be the assignee if there is one, have every required capability, and offer one
+    of the models — an agent that declares no models takes any.
+    """
+    if types is not None and type not in types:
+        return False
+    if assignee is not None and assignee != agent:
+        return False
+    if requires and not set(requires) <= set(capabilities):
+        return False
+    return not models or not offered_models or not set(models).isdisjoint(offered_models)
+
+
+def choose_model(models: Sequence[str], offered_models: Collection[str]) -> str | None:
+    """The first preference the agent offers; the first preference if it declares none; None if the task has none."""
+    if not offered_models:
+        return models[0] if models else None
+    return next((model for model in models if model in offered_models), None)

@@ -1,0 +1,183 @@
+"""Why a task is where it is: one sentence for a person, and each thing that stands in its way."""
+
+from __future__ import annotations
+
+
+from dibs.model.instants import from_micros, seconds
+from dibs.model.status import HELD, Status
+from dibs.model.views import Agent, Blocker, Why
+from dibs.rules.matching import may_serve
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dibs.model.task import Task
+    from datetime import datetime
+    from collections.abc import Sequence
+
+LOST_AFTER_S = 90.0
+"""An agent that has not been heard of for this long is lost."""
+
+
+def explain(task: Task, parents: Sequence[Task], agents: Sequence[Agent], now: int) -> Why:
+    """Say why `task` is where it is. `parents` are the tasks it still waits for; `agents` all that were heard of."""
+    if task.status is Status.PENDING:
+        sentence, blockers = _pending(parents)
+    elif task.status is Status.SCHEDULED:
+        sentence, blockers = _timed("schedule", "It is scheduled", task.run_after, now)
+    elif task.status is Status.RETRYING:
+        sentence, blockers = _retrying(task, now)
+    elif task.status is Status.READY:
+        sentence, blockers = _ready(task, [agent for agent in agents if _live(agent, now)])
+    elif task.status in HELD:
+        sentence, blockers = _held(task, now)
+    else:
+        sentence, blockers = _final(task)
+    return Why(task_id=task.id, status=task.status.value, explanation=sentence, blockers=blockers)
+
+
+def _pending(parents: Sequence[Task]) -> tuple[str, list[Blocker]]:
+    blockers = [
+        Blocker(
+            kind="dependency",
+            detail=f"waits for {_named(parent)}, which is {parent.status}",
+            ids=[parent.id],
+            help=f"dibs why {parent.id}",
+        )
+        for parent in parents
+    ]
+    count = len(blockers)
+    noun = "task" if count == 1 else "tasks"
+    return f"It waits for {count} other {noun} to end.", blockers
+
+
+def _timed(kind: str, start: str, until: datetime | None, now: int) -> tuple[str, list[Blocker]]:
+    when = "now" if until is None else _distance(until, now)
+    return f"{start} to run {when}.", [Blocker(kind=kind, detail=f"runs {when}", until=until)]
+
+
+def _retrying(task: Task, now: int) -> tuple[str, list[Blocker]]:
+    when = "now" if task.retry_at is None else _distance(task.retry_at, now)
+    if task.error is None:
+        return (
+            f"It was given back and will be offered again {when}.",
+            [Blocker(kind="retry", detail=f"released; offered again {when}", until=task.retry_at)],
+        )
+    tries = f"attempt {task.attempts} of {task.max_attempts}"
+    return (
+        f"Its last attempt failed ({task.reason}); it will be tried again {when} ({tries} used).",
+        [
+            Blocker(
+                kind="retry",
+                detail=f"failed with {task.reason}: {_first_line(task.error)}",
+                until=task.retry_at,
+                help=f"dibs history {task.id}",
+            )
+        ],
+    )
+
+
+def _ready(task: Task, live: Sequence[Agent]) -> tuple[str, list[Blocker]]:
+    if any(_fits(task, agent) for agent in live):
+        return "It is ready and will be handed to the next free agent that can do it.", []
+    if not live:
+        detail = "no agent has asked for work in the last 90 seconds"
+        start = f"start one: dibs worker MODULE:APP, or dibs claim --agent NAME --type {task.type}"
+        return f"It is ready, but {detail}.", [Blocker(kind="capability", detail=detail, help=start)]
+    blocker = _missing(task, live)
+    return f"It is ready, but nobody can take it: {blocker.detail}.", [blocker]
+
+
+def _missing(task: Task, live: Sequence[Agent]) -> Blocker:
+    """The first requirement that rules out every live agent."""
+    if task.assignee is not None and all(agent.id != task.assignee for agent in live):
+        return Blocker(
+            kind="assignee",
+            detail=f"it is assigned to {task.assignee}, who has not been heard of lately",
+            help=f"start {task.assignee}",
+        )
+    offered = {capability for agent in live for capability in agent.capabilities}
+    absent = [capability for capability in task.requires if capability not in offered]
+    if absent:
+        names = ", ".join(absent)
+        return Blocker(
+            kind="capability",
+            detail=f"no live agent offers {names}",
+            help=f"start an agent with capability {names}",
+        )
+    models = set(task.models)
+    if models and all(agent.models and models.isdisjoint(agent.models) for agent in live):
+        names = ", ".join(task.models)
+        return Blocker(
+            kind="model",
+            detail=f"no live agent offers {names}",
+            help=f"start an agent with one of the models {names}",
+        )
+    return Blocker(
+        kind="capability",
+        detail=f"no single live agent takes type {task.type} with all it requires",
+        help=f"start an agent for type {task.type}",
+    )
+
+
+def _held(task: Task, now: int) -> tuple[str, list[Blocker]]:
+    until = task.lease_expires_at
+    verb = "is working on it" if task.status is Status.RUNNING else "has claimed it"
+    ends = "" if until is None else f"; the lease ends {_distance(until, now)}"
+    lease = Blocker(kind="lease", detail=f"held by {task.agent}, fence {task.fence}", until=until)
+    return f"{task.agent} {verb}{ends}.", [lease]
+
+
+def _final(task: Task) -> tuple[str, list[Blocker]]:
+    help = None
+    if task.status is Status.COMPLETED:
+        sentence = "It is completed."
+    elif task.status is Status.DEAD_LETTERED:
+        pill = " It is a poison pill." if task.poison_pill else ""
+        sentence = f"It is a dead letter after {task.attempts} attempts ({task.reason}).{pill}"
+        help = f"dibs history {task.id}; dibs retry {task.id}"
+    elif task.cause is not None and task.cause != task.id:
+        sentence = f"It was cancelled ({task.reason}) because of {task.cause}."
+        help = f"dibs why {task.cause}; retrying that one brings this one back"
+    else:
+        because = f": {task.cancel_reason}" if task.cancel_reason else ""
+        sentence = f"It was cancelled{because}."
+        help = f"dibs retry {task.id}"
+    detail = _first_line(task.error) if task.error else sentence
+    return sentence, [Blocker(kind="final", detail=detail, ids=[task.cause] if task.cause else [], help=help)]
+
+
+def _live(agent: Agent, now: int) -> bool:
+    return agent.heard_at is not None and agent.heard_at >= from_micros(now - seconds(LOST_AFTER_S))
+
+
+def _fits(task: Task, agent: Agent) -> bool:
+    return may_serve(
+        type=task.type,
+        assignee=task.assignee,
+        requires=task.requires,
+        models=task.models,
+        agent=agent.id,
+        capabilities=agent.capabilities,
+        types=agent.types,
+        offered_models=agent.models,
+    )
+
+
+def _named(task: Task) -> str:
+    return f"{task.ref or task.title or task.type} ({task.id})"
+
+
+def _first_line(text: str) -> str:
+    lines = text.strip().splitlines()
+    return lines[-1 if lines and lines[0].startswith("Traceback") else 0][:200] if lines else ""
+
+
+def _distance(until: datetime, now: int) -> str:
+    """`in 5 min`, `in 2 h`, or `now` for what is past."""
+    left = (until - from_micros(now)).total_seconds()
+    if left <= 0:
+        return "now"
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if left >= 2 * size:
+            return f"in {left / size:.0f} {unit}"
+    return f"in {left:.0f} s" if left >= 1 else "in less than a second"

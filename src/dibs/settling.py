@@ -1,0 +1,200 @@
+"""From the way a claim ended to the `Settlement` a store applies: rules asked, outputs cleaned, digests taken.
+
+Queue verbs, workers and the expiry duty all settle through here, so a failure means the same wherever it is noticed.
+"""
+
+from __future__ import annotations
+
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from msgspec.json import encode
+from msgspec.structs import replace
+
+from dibs.errors import Invalid
+from dibs.model.attempt import Attempt
+from dibs.model.status import Outcome, Status
+from dibs.rules import retry, validation
+from dibs.stores.values import Settlement, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dibs.model.claim import Claim
+    from dibs.stores.values import Expired
+
+MAX_ERROR_CHARS = 20_000
+LARGE = 16 * 1024
+"""Bytes of payload or output above which an event names it instead of carrying it."""
+
+BY_DUTY = "duty"
+"""The digest of settlements that the expiry duty makes; no agent can repeat them."""
+
+
+def completed(
+    claim: Claim,
+    output: Any = None,
+    *,
+    usage: Usage | None = None,
+    decision: Any = None,
+    artifacts: Sequence[Any] = (),
+    sanitized: bool = False,
+) -> Settlement:
+    """The work is done. Output that no store could keep is cleaned and flagged; too much of it is refused."""
+    value, dirty = validation.clean(output)
+    body = encode(value)
+    if len(body) > validation.MAX_OUTPUT_BYTES:
+        raise Invalid(
+            f"the output has {len(body):,} bytes; at most {validation.MAX_OUTPUT_BYTES:,} are kept."
+            " Store it elsewhere and return a reference.",
+            field="output",
+        )
+    report = None
+    if decision is not None:
+        report = validation.json_bytes(decision, "decision", max_bytes=validation.MAX_PAYLOAD_BYTES)
+    return Settlement(
+        task_id=claim.task.id,
+        fence=claim.fence,
+        outcome=Outcome.COMPLETED,
+        next=Status.COMPLETED,
+        digest=_digest(b"completed", body),
+        output=body,
+        output_sanitized=dirty or sanitized,
+        decision=report,
+        artifacts=tuple(artifacts),
+        usage=usage,
+        memory=_memory(claim, output=value, output_size=len(body)),
+    )
+
+
+def failed(
+    claim: Claim,
+    error: str | bytes,
+    *,
+    draw: float,
+    reason: str = "error",
+    retry_again: bool = True,
+    retry_after: float | None = None,
+    exit_code: int | None = None,
+    usage: Usage | None = None,
+    outcome: Outcome = Outcome.FAILED,
+    crash: bool = False,
+    confirmed: bool = True,
+    poison: retry.PoisonPolicy | None = None,
+    by_duty: bool = False,
+) -> Settlement:
+    """The attempt failed, timed out or expired; `rules.retry` says what follows."""
+    text, _ = validation.clean_text(error, MAX_ERROR_CHARS)
+    task, previous = claim.task, claim.previous_attempts
+    verdict = retry.after_failure(
+        task,
+        previous,
+        claim.agent,
+        retry.Failure(
+            reason=reason,
+            error=text,
+            outcome=outcome,
+            retry=retry_again,
+            retry_after=retry_after,
+            crash=crash,
+            confirmed=confirmed,
+        ),
+        draw,
+        poison or retry.PoisonPolicy(),
+    )
+    return Settlement(
+        task_id=task.id,
+        fence=claim.fence,
+        outcome=outcome,
+        next=verdict.next,
+        digest=BY_DUTY if by_duty else _digest(outcome.encode(), reason.encode(), text.encode()),
+        delay_s=verdict.delay_s,
+        counts_attempt=verdict.counts_attempt,
+        counts_crash=verdict.counts_crash,
+        suspect=verdict.suspect,
+        fallback=verdict.fallback,
+        poison_pill=verdict.poison_pill,
+        reason=verdict.reason,
+        error=text,
+        fingerprint=verdict.fingerprint,
+        exit_code=exit_code,
+        timeout_s=_next_timeout(claim, timed_out=outcome is Outcome.TIMED_OUT),
+        usage=usage,
+        memory=_memory(claim, error=text),
+    )
+
+
+def released(
+    claim: Claim, *, delay_s: float = 0.0, reason: str = "released", usage: Usage | None = None
+) -> Settlement:
+    """The work is given back unharmed. Releases in a row wait longer and longer, or the head of a lane livelocks."""
+    releases = claim.task.releases + 1
+    wait_s = retry.release_delay_s(releases, delay_s)
+    return Settlement(
+        task_id=claim.task.id,
+        fence=claim.fence,
+        outcome=Outcome.RELEASED,
+        next=Status.RETRYING if wait_s > 0 else Status.READY,
+        digest=_digest(b"released"),
+        delay_s=wait_s,
+        counts_attempt=False,
+        releases=releases,
+        timeout_s=_next_timeout(claim, timed_out=False),
+        reason=reason,
+        usage=usage,
+    )
+
+
+def expired(found: Expired, *, draw: float, poison: retry.PoisonPolicy | None = None) -> Settlement:
+    """Nobody renewed the lease, or the attempt outlived its timeout."""
+    claim = found.claim
+    if found.timed_out:
+        error = f"the attempt was still running after its timeout of {claim.timeout_s:g} s"
+        return failed(
+            claim, error, draw=draw, reason="timeout", outcome=Outcome.TIMED_OUT, poison=poison, by_duty=True
+        )
+    reason = "crash" if found.confirmed else "expired"
+    error = f"{claim.agent} did not renew its lease of {claim.lease_s:g} s"
+    return failed(
+        claim,
+        error,
+        draw=draw,
+        reason=reason,
+        outcome=Outcome.EXPIRED,
+        confirmed=found.confirmed,
+        poison=poison,
+        by_duty=True,
+    )
+
+
+def _next_timeout(claim: Claim, *, timed_out: bool) -> float | None:
+    """How long the next attempt may take, this one included among those that timed out."""
+    task, previous = claim.task, claim.previous_attempts
+    if task.timeout is None:
+        return None
+    if timed_out:
+        this = Attempt(
+            number=task.attempts + 1, fence=claim.fence, agent=claim.agent, outcome=Outcome.TIMED_OUT
+        )
+        task, previous = replace(task, attempts=task.attempts + 1), [*previous, this]
+    return retry.timeout_s(task, previous)
+
+
+def _memory(
+    claim: Claim, *, output: Any = None, output_size: int = 0, error: str | None = None
+) -> dict[str, Any]:
+    """What a later memory of past work needs to know of this attempt; large parts by reference."""
+    task = claim.task
+    memory: dict[str, Any] = {}
+    if task.payload is not None:
+        small = len(encode(task.payload)) <= LARGE
+        memory["payload"] = task.payload if small else {"ref": f"task:{task.id}:payload"}
+    if output is not None:
+        memory["output"] = output if output_size <= LARGE else {"ref": f"task:{task.id}:output"}
+    if error is not None:
+        memory["error"] = error
+    return memory
+
+
+def _digest(*parts: bytes) -> str:
+    return blake2b(b"\0".join(parts), digest_size=12).hexdigest()

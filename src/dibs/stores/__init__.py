@@ -1,0 +1,63 @@
+"""Where tasks are kept. `open_store` is the only place that names the stores there are."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from dibs.errors import Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dibs.stores.contract import Store
+
+FOLDER = ".dibs"
+FILE = "dibs.db"
+
+
+def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> Store:
+    """Open the store a URL names: `memory:`, `memory:name`, `sqlite:path`. None: `$DIBS_URL`, else the nearest file.
+
+    With `blocking` no coroutine of the store ever suspends; without, none ever blocks the event loop.
+    """
+    url = url or os.environ.get("DIBS_URL") or "sqlite:" + nearest_file()
+    scheme, found, rest = url.partition(":")
+    if not found:
+        raise Invalid(f"{url!r} is not a URL; write sqlite:{url} for a file.", field="url")
+    if scheme == "memory":
+        from dibs.stores.memory import MemoryStore
+
+        return MemoryStore(rest or None, clock=clock, blocking=blocking)
+    if scheme == "sqlite":
+        from dibs.stores.sqlite import SqliteStore
+
+        return SqliteStore.open(_path(rest), clock=clock, blocking=blocking)
+    if scheme in ("postgresql", "postgres", "redis", "rediss", "http", "https"):
+        raise Invalid(
+            f"{scheme} is not supported yet; use sqlite:PATH or memory:.",
+            code="not_supported_yet",
+            field="url",
+        )
+    raise Invalid(f"unknown store {scheme!r}; use sqlite:PATH or memory:.", field="url")
+
+
+def nearest_file() -> str:
+    """`.dibs/dibs.db` in the working directory or the nearest folder above that has one; else to be created here."""
+    here = folder = os.getcwd()
+    while True:
+        candidate = os.path.join(folder, FOLDER, FILE)
+        if os.path.exists(candidate):
+            return candidate
+        above = os.path.dirname(folder)
+        if above == folder:
+            return os.path.join(here, FOLDER, FILE)
+        folder = above
+
+
+def _path(rest: str) -> str:
+    """`sqlite:a.db` and `sqlite:///abs/a.db` both name files."""
+    path = rest.removeprefix("//")
+    if not path or path.endswith("/"):
+        raise Invalid("sqlite: needs a file, such as sqlite:work.db.", field="url")
+    return os.path.abspath(os.path.expanduser(path))

@@ -1,0 +1,300 @@
+"""The store contract: what every place that keeps tasks must do. These docstrings are the specification.
+
+Rules that hold for every method:
+
+- **Atomic.** A method happens wholly or not at all, and its events commit with it. Batches answer per item:
+  an item that is refused is answered with its error and does not harm its neighbours. Methods that
+  take one thing raise.
+- **The store's clock** (`now()`, microseconds) judges leases, due times and retention. Callers send durations.
+- **The fence.** `claim` raises a task's fence; nothing else touches it. A write by an agent names (task, fence).
+  It *holds* when the task's fence equals it and the task is claimed, running or validating. Otherwise:
+  no such task → NotFound; the task is cancelled under this very fence → see each method; anything else → LeaseLost.
+- **Edges resolve once.** An edge is open until its parent ends in a way that satisfies its kind (`after`: completed;
+  `after_ended`, `child`: any final status). Resolving is recorded on the edge, and only that lowers the
+  child's count of open edges — also when the child is not pending at that moment. A pending task whose last edge
+  resolves becomes ready, or scheduled while its run_after is in the future.
+- **First readiness.** `ready_at` is when a task first became ready; rank ages from there (`rules.priority.rank`) and
+  keeps it over retry, release and suspension. Boost, weight and deadline steps are components of rank.
+- **Ended badly.** When a task is dead-lettered or cancelled, the consequences *spread*: (1) its open
+  `after_ended`/`child` edges resolve; (2) dependents over open `after` edges that are not final are cancelled with
+  reason `dependency_failed`; (3) if it was cancelled, its non-final children (`parent_id`) are cancelled with reason
+  `parent_cancelled`; (4) if it was dead-lettered and `rules.graph.fails_now` says so for its dag, the dag becomes
+  failed and closing, and every non-final task in it is cancelled with reason `dag_failed`, except the *spared*: those
+  with no open `after` edge that have an `after_ended` or `child` edge, open or not. The tasks cancelled this way have
+  `cause` = the task where it began (its own `cause` if it has one), inherit `requested` (whether the beginning was a
+  cancel by request), and their own consequences spread in turn. A store applies at most ~500 tasks per transaction: a
+  task whose consequences are not applied yet is marked, and `spread` goes on with marked tasks until none is left.
+- **Dags.** A task's `dag_id` is never empty. A standalone task has a virtual dag (`model.ids.dag_of`), without a
+  row. The row appears when the first edge or child joins it, or when a dag is inserted. A dag's status follows
+  `rules.graph.dag_status` whenever one of its tasks starts, ends or is added, with events `dag.started`,
+  `dag.completed`, `dag.failed`, `dag.cancelled`. A failing dag (closing) is failed at once and stays so. Inserting
+  into a dag that is failed or cancelled is refused (Conflict, code `dag_closed`); into a completed one reopens it.
+- **Events** (`model.event.Event`) are emitted for every change of status: `task.added` then the status's own event
+  for a new task; `task.ready`, `task.scheduled`, `task.claimed`, `task.started`, `task.progress` (renewals that carry
+  progress or a note), `task.released` (reason), `task.retrying`, `task.completed`, `task.dead_lettered`,
+  `task.cancelled`, `task.expired` (before the event of what follows), `task.overdue`. A claim with start emits both
+  claimed and started. A task suspended on its children emits `task.released` with reason `suspended`. `seq` is dense
+  in commit order.
+- **Text** arrives clean: validation and sanitising happened before.
+- **Room for gates.** A later version adds holds to `claim` and their release to everything that ends a claim; lanes,
+  tasks and claimers without a gate never pay for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from dibs.errors import DibsError
+    from dibs.model.attempt import Attempt
+    from dibs.model.claim import News, Settled
+    from dibs.model.dag import Dag
+    from dibs.model.event import Event
+    from dibs.model.task import Task
+    from dibs.model.views import Page, Stats
+    from dibs.stores.values import (
+        Claimed,
+        ClaimRequest,
+        Dependency,
+        Entry,
+        Expired,
+        Filter,
+        Inserted,
+        Insertion,
+        Renewal,
+        Settlement,
+    )
+
+
+class Store(Protocol):
+    """Where tasks are kept. Everything is a coroutine; embedded stores' coroutines may complete without
+    suspending."""
+
+    url: str
+
+    # Adding
+
+    async def insert(self, insertion: Insertion) -> Inserted:
+        """Add tasks, their edges and possibly a dag: all or nothing.
+
+        In order: a spawn whose journal has an entry of its name returns those children as they are now (`existing`
+        all true; another digest: Conflict, code `journal_mismatch`; without `wait` also when the fence is no longer
+        held). With `wait` the fence must be held, and if any of those children is not final (it was retried) its
+        `child` edge is opened again and the spawner is suspended again. Otherwise, nothing journaled: the spawner
+        must hold its fence (LeaseLost) and have at most `max_children` children with these (Invalid, field
+        `children`). A dag draft whose key exists (in the project, dag not cancelled or failed): the existing dag and
+        tasks with an equal hash, else KeyReused. A draft whose id exists is answered with that task. A draft whose
+        key belongs to a task that is not cancelled or dead-lettered: that task if the body hash is equal, else
+        KeyReused and nothing is added. Two drafts of one call with the same key: one task. Unknown parent: NotFound,
+        field `after`. A dag named by `task.dag_id` that does not exist: NotFound, field `dag`; that is failed,
+        cancelled or closing: Conflict `dag_closed`.
+
+        A dependency on a task that ended is decided here: satisfied ones resolve; an `after` on a task
+        that ended badly makes the new task cancelled (`dependency_failed`, cause and requested as in spreading).
+        Children of a spawn get `parent_id` = spawner, its dag, and `depth` one more. Children that are waited for may
+        depend only on drafts of this call or on ended tasks (Invalid, field `after`). With `wait` the spawner gains a
+        `child` edge from each child; if any is open its claim ends: outcome `suspended`, no attempt counted, status
+        pending; else it keeps its claim (`suspended` false). `created_at` is now. Status by
+        `rules.lifecycle.first_status`.
+        """
+        ...
+
+    # Working
+
+    async def claim(self, request: ClaimRequest) -> Claimed:
+        """Hand out up to `limit` ready tasks from the lanes this agent may serve (`rules.matching.may_serve`), best
+        first.
+
+        Best is lowest `rules.priority.effective(rank, boost, now)`, ties by insertion order. Exact: no better task
+        was free when this claim ran. Stops before the payloads exceed `max_bytes` (always at least one). A *solo*
+        task (a suspect, or max_attempts 1) is handed out alone: the batch ends before it, or consists of it, and its
+        start counts as confirmed. Each task gets fence + 1, the agent, `claimed_at`, lease_expires_at = now + lease;
+        status running with `started_at` if `start`, else claimed. A running attempt also ends at its timeout
+        (`timeout_s` of the task at this time). Progress, note, and the usage of the last attempt are cleared. The
+        claims carry inputs, children, the last checkpoint, previous attempts (the last ten, oldest first), `model`
+        (`rules.matching.choose_model`), `timeout_s`. The agent is remembered as heard of (at most every few seconds).
+        Repeating a `claim_id` returns what it claimed, leaving out what is no longer held under that fence.
+        """
+        ...
+
+    async def start(self, held: Sequence[tuple[str, int]]) -> list[DibsError | None]:
+        """Mark (task, fence) as running with a confirmed start; running already: only confirm. Else as for renew."""
+        ...
+
+    async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+        """Extend leases: lease_expires_at = now + lease_s (None: the lease it was claimed with). Confirms the start
+        of a running task.
+
+        A task cancelled under this fence answers `News(cancel=True)`. An expired lease that nobody has taken away yet
+        is renewed. Sets `renewed_at`; keeps progress, note, usage.
+        """
+        ...
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+        """End claims as decided, write their attempts, release or cancel what depended on them.
+
+        Held: apply. An EXPIRED or TIMED_OUT-by-duty settlement is applied only while the lease or timeout is still
+        over (else it is answered LeaseLost) — both are marked by outcome EXPIRED, or TIMED_OUT with digest `duty`.
+        Not held, but this fence was settled before: with an equal digest the recorded answer, else IllegalTransition.
+        A task cancelled under this fence: a settlement by its agent is answered IllegalTransition, and the attempt is
+        recorded once as `cancelled` with its usage. Anything else: LeaseLost.
+
+        Attempt rows are written for every outcome; `number` is the attempts counter if the claim counted, else 0.
+        attempts, crashes, usage totals (None + x = x) are added up. COMPLETED, DEAD_LETTERED: final, timestamps set,
+        edges and consequences as in the module's rules. RETRYING: `retry_at` = now + delay_s. READY: ready at once.
+        error, reason, exit_code show the last failure; completion clears error and reason.
+        """
+        ...
+
+    async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
+        """Write entries under a held fence (else LeaseLost); answer what is now recorded for each.
+
+        A `step` that exists with another digest: Conflict, code `journal_mismatch`. Confirms the start. Logs keep the
+        last 1,000 lines.
+        """
+        ...
+
+    async def read_journal(self, task_id: str) -> list[Entry]:
+        """All entries of a task, in the order they were first written (a checkpoint once, its newest value)."""
+        ...
+
+    # Steering
+
+    async def cancel(self, target: str, reason: str | None) -> list[str]:
+        """Cancel a task or a dag by request, and spread. The ids that this call ended, in order; empty if it was
+        final already.
+
+        A task: status cancelled whatever it did, reason `cancelled`, `cancel_reason` the text; its attempt, if it was
+        held, is not written until its agent settles or its lease ends. A dag: its status becomes cancelled, every
+        non-final task of it likewise. A virtual dag is its task. Applies at most ~500; the caller goes on with
+        `spread(cause=target)`. Unknown: NotFound.
+        """
+        ...
+
+    async def spread(self, limit: int = 500, cause: str | None = None) -> list[str]:
+        """Apply the consequences of marked tasks and closing dags (see the module's rules); the ids ended by this
+        call. Empty: nothing left."""
+        ...
+
+    async def revive(
+        self, task_id: str, *, payload: bytes | None = None, delay_s: float = 0.0, keep_steps: bool = True
+    ) -> Task:
+        """Give a dead-lettered or cancelled task a new life, and in the same commit what was cancelled because of it.
+
+        attempts, crashes, releases 0; error, reason, poison_pill, output cleared; history and fence kept; steps and
+        spawns dropped if not keep_steps. Status: pending if edges are open, scheduled (run_after = now + delay) with
+        a delay, else ready. Tasks with `cause` = task_id that are cancelled come back likewise, except those with an
+        open `after` edge from a parent that ended badly and does not come back: they stay cancelled and their cause
+        becomes that parent's (its own cause, else itself). A dag that was failed, cancelled or closing through it
+        reopens (running). An `after` parent of task_id itself that ended badly: IllegalTransition naming it. A key
+        meanwhile taken by another task: KeyReused. Live or completed: IllegalTransition.
+        """
+        ...
+
+    async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
+        """Add edges into an existing task that has not started (pending, scheduled, ready, retrying; else
+        IllegalTransition).
+
+        Duplicates of existing edges are ignored. A cycle anywhere: CycleDetected naming it; nothing changes. A
+        satisfied dependency adds a resolved edge; an `after` on one that ended badly is refused (IllegalTransition).
+        With an open edge the task becomes pending. `depends_on` grows.
+        """
+        ...
+
+    async def reprioritise(self, task_id: str, priority: float) -> Task:
+        """Change the priority of a task that is not final (else IllegalTransition); its rank follows."""
+        ...
+
+    # Time
+
+    def now(self) -> int:
+        """The store's clock, microseconds since the epoch."""
+        ...
+
+    async def elect(self, intervals_s: Mapping[str, float]) -> list[str]:
+        """The duties that are due and now this caller's: each is due again its interval later. Reads only when none
+        is due."""
+        ...
+
+    async def postpone(self, duty: str, delay_s: float) -> None:
+        """Nobody shall run this duty before now + delay_s."""
+        ...
+
+    async def promote(self, limit: int) -> int:
+        """Make due scheduled and retrying tasks ready (oldest due first). How many."""
+        ...
+
+    async def expired(self, limit: int) -> list[Expired]:
+        """Held tasks whose lease or timeout is over, longest over first. Changes nothing but this: a task cancelled
+        while held whose lease is over gets its `cancelled` attempt written."""
+        ...
+
+    async def rerank(self, limit: int) -> int:
+        """Refresh rank where time or growth changed it: ready tasks whose deadline step passed, tasks of dags that
+        grew. How many."""
+        ...
+
+    async def overdue(self, limit: int) -> list[str]:
+        """Mark non-final tasks whose deadline passed (once each, `task.overdue`); those with on_deadline `cancel` are
+        cancelled, reason `deadline`, not by request, and spread."""
+        ...
+
+    async def prune(self, retention_s: float, limit: int) -> int:
+        """Delete what ended before now − retention: completed and cancelled tasks with their attempts, edges and
+        journal — a dag only as a whole, never while a live task depends on any of it — and old events and claim ids.
+        Dead letters stay (until a decision on them is recorded). How many tasks."""
+        ...
+
+    # Reading
+
+    async def get(self, ids: Sequence[str]) -> list[Task | None]:
+        """Full snapshots, with outputs, `depends_on`, `blocked_by` (open edges' parents) and effective priority as of
+        now."""
+        ...
+
+    async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
+        """Newest first. Payloads, outputs are included. At most 10,000 tasks are looked at per call. Bad cursor:
+        Invalid, field `cursor`."""
+        ...
+
+    async def dag(self, dag_id: str) -> Dag | None:
+        """The dag with its tasks (insertion order), edges, and counts; also virtual ones. None if there is none."""
+        ...
+
+    async def history(self, task_id: str) -> list[Attempt]:
+        """Every ended claim of a task, oldest first."""
+        ...
+
+    async def stats(self, project: str) -> Stats:
+        """Counts by status and type, lanes with something ready, agents heard of in the last day."""
+        ...
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        """Events with seq > after, in order. If some of those were pruned, the first is `gap` with the seq of the
+        last one lost."""
+        ...
+
+    async def last_seq(self) -> int:
+        """The seq of the newest event; 0 if there is none."""
+        ...
+
+    # Waiting and living
+
+    async def news(self) -> int:
+        """A number that changes whenever anything was committed, by any process."""
+        ...
+
+    async def wait_for_news(self, since: int, timeout_s: float) -> int:
+        """Return as soon as `news()` differs from `since`, at the latest after timeout_s. Hints only: may return
+        early."""
+        ...
+
+    async def check(self) -> list[str]:
+        """What is wrong with this store, a sentence each; empty if it is sound."""
+        ...
+
+    async def close(self) -> None:
+        """Finish what was accepted and let go of everything. Idempotent."""
+        ...

@@ -1,0 +1,443 @@
+"""Connections, the one writer of this process, and group commit.
+
+Everything written goes through one connection. In an asyncio program a thread of its own holds it: it takes
+whatever is queued, runs it in one transaction with a savepoint each, commits once, and answers everybody at once. A
+blocking program runs the same code in the calling thread. Reads have a connection (and a thread) of their own, and a
+third connection does nothing but look whether anybody committed.
+
+Each step of SQLite lets go of the interpreter and has to get it back, which may take milliseconds while another
+thread is busy. So what is queued here should make few calls with large parameters.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from _thread import allocate_lock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import apsw
+
+from dibs.errors import DibsError, Unavailable
+from dibs.stores.sqlite import opening
+from dibs.stores.sqlite.outbox import Outbox
+from dibs.stores.sqlite.turns import Turns
+
+if TYPE_CHECKING:
+    import asyncio
+    from collections.abc import Callable
+
+    from _queue import SimpleQueue
+
+T = TypeVar("T")
+
+_LONGEST_S = 0.2  # A group is cut here, so that no transaction keeps others waiting for long.
+_LARGEST = 256
+
+
+class _Unknown:
+    """What a glance returns when only a transaction can tell."""
+
+
+UNKNOWN = _Unknown()
+
+
+class Transaction:
+    """What an operation gets to work with: the connection, the instant, and where its events go."""
+
+    __slots__ = ("connection", "now", "outbox")
+
+    def __init__(self, connection: apsw.Connection, now: int, outbox: Outbox) -> None:
+        self.connection = connection
+        self.now = now
+        self.outbox = outbox
+
+    def row(self, sql: str, parameters: tuple[Any, ...] | dict[str, Any] = ()) -> Any:
+        """The first row of a query, or None."""
+        return self.connection.execute(sql, parameters).fetchone()
+
+    def run(self, sql: str, parameters: tuple[Any, ...] | dict[str, Any] = ()) -> None:
+        """A statement without an answer."""
+        self.connection.execute(sql, parameters)
+
+
+class _Job(Generic[T]):
+    """One operation on its way through a thread, and who waits for it."""
+
+    __slots__ = ("failed", "future", "glance", "loop", "result", "work")
+
+    def __init__(
+        self,
+        work: Callable[[Transaction], T],
+        glance: Callable[[Transaction], T | _Unknown] | None,
+        loop: asyncio.AbstractEventLoop | None = None,
+        future: asyncio.Future[T] | None = None,
+    ) -> None:
+        self.work = work
+        self.glance = glance
+        self.loop = loop
+        self.future = future
+        self.result: Any = None
+        self.failed = False
+
+    def fail(self, error: BaseException) -> None:
+        self.result = error
+        self.failed = True
+
+
+class Engine:
+    """One database file as one process uses it."""
+
+    def __init__(self, path: str, clock: Callable[[], int], blocking: bool) -> None:
+        self.path = path
+        self.clock = clock
+        self.blocking = blocking
+        self._pid = os.getpid()
+        self._closed = False
+        self._mutex = allocate_lock()
+        self._news_mutex = allocate_lock()
+        self._reader: apsw.Connection | None = None
+        self._watcher: apsw.Connection | None = None
+        self._writes: SimpleQueue[_Job[Any] | None] | None = None
+        self._reads: SimpleQueue[_Job[Any] | None] | None = None
+        self._threads: list[Any] = []
+        self._waiters: dict[asyncio.AbstractEventLoop, set[asyncio.Future[None]]] = {}
+        self._seen = -1
+        self._changed_at = 0.0
+        opening.prepare_folder(path)
+        try:
+            self._turns = Turns(path)
+            self._writer = opening.connect(path)
+            try:
+                opening.migrate(self._writer, self._turns, path)
+                opening.tune(self._writer)
+            except BaseException:
+                self._writer.close()
+                self._turns.close()
+                raise
+        except (apsw.Error, OSError) as error:
+            raise opening.unavailable(error, path) from error
+
+    # Writing
+
+    async def write(
+        self, work: Callable[[Transaction], T], glance: Callable[[Transaction], T | _Unknown] | None = None
+    ) -> T:
+        """Run `work` in a transaction, possibly together with others, and return its answer once it is committed.
+
+        `glance` is a cheap read that may answer without a transaction; it returns UNKNOWN if it cannot.
+        """
+        self._check_usable()
+        if self.blocking:
+            job = _Job(work, glance)
+            with self._mutex:
+                self._serve([job])
+            return self._answer(job)
+        if self._writes is None:
+            self._start()
+        assert self._writes is not None
+        return await self._hand_over(self._writes, work, glance)
+
+    def _serve(self, jobs: list[_Job[Any]]) -> None:
+        """Answer what needs no transaction, commit the rest, in as many transactions as the time limit asks for."""
+        jobs = [job for job in jobs if not self._glanced(job)]
+        while jobs:
+            jobs = self._commit(jobs)
+
+    def _glanced(self, job: _Job[Any]) -> bool:
+        if job.glance is None:
+            return False
+        try:
+            answer = job.glance(Transaction(self._writer, self.clock(), Outbox()))
+        except apsw.Error as error:
+            job.fail(opening.unavailable(error, self.path))
+            return True
+        except Exception as error:
+            job.fail(error)
+            return True
+        if answer is UNKNOWN:
+            return False
+        job.result = answer
+        return True
+
+    def _commit(self, jobs: list[_Job[Any]]) -> list[_Job[Any]]:
+        """One transaction for as many of the jobs as fit; the rest is returned."""
+        connection = self._writer
+        done = 0
+        try:
+            self._turns.take()
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                started = time.monotonic()
+                outbox = Outbox()
+                alone = len(jobs) == 1
+                for job in jobs:
+                    done += 1
+                    if alone:
+                        job.result = job.work(Transaction(connection, self.clock(), outbox))
+                    else:
+                        self._run_guarded(job, outbox)
+                        if time.monotonic() - started > _LONGEST_S:
+                            break
+                outbox.write(connection)
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            finally:
+                self._turns.give()
+        except DibsError as error:
+            jobs[0].fail(error)
+        except (apsw.Error, OSError) as error:
+            failure = opening.unavailable(error, self.path)
+            failure.__cause__ = error
+            for job in jobs[: max(done, 1)]:
+                job.fail(failure)
+        except Exception as error:
+            for job in jobs[: max(done, 1)]:
+                job.fail(error)
+        return jobs[max(done, 1) :]
+
+    def _run_guarded(self, job: _Job[Any], outbox: Outbox) -> None:
+        """Run one of several: if it fails, only what it did is undone."""
+        connection = self._writer
+        mark = outbox.mark()
+        connection.execute("SAVEPOINT job")
+        try:
+            job.result = job.work(Transaction(connection, self.clock(), outbox))
+        except Exception as error:
+            # After some errors (a full disk) SQLite has given up the whole transaction: nothing is left to save.
+            if not connection.in_transaction:
+                raise
+            connection.execute("ROLLBACK TO job; RELEASE job")
+            outbox.back_to(mark)
+            if isinstance(error, apsw.Error):
+                failure = opening.unavailable(error, self.path)
+                failure.__cause__ = error
+                job.fail(failure)
+            else:
+                job.fail(error)
+        else:
+            connection.execute("RELEASE job")
+
+    # Reading
+
+    async def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run `work` on one snapshot of the database."""
+        self._check_usable()
+        if self.blocking:
+            job = _Job(work, None)
+            with self._mutex:
+                self._look(job, self._writer)
+            return self._answer(job)
+        if self._reads is None:
+            self._start()
+        assert self._reads is not None
+        return await self._hand_over(self._reads, work, None)
+
+    def _look(self, job: _Job[Any], connection: apsw.Connection) -> None:
+        try:
+            connection.execute("BEGIN")
+            try:
+                job.result = job.work(Transaction(connection, self.clock(), Outbox()))
+            finally:
+                connection.execute("COMMIT")
+        except apsw.Error as error:
+            failure = opening.unavailable(error, self.path)
+            failure.__cause__ = error
+            job.fail(failure)
+        except Exception as error:
+            job.fail(error)
+
+    # News
+
+    def news(self) -> int:
+        """A number that changes with every commit of any process."""
+        self._check_usable()
+        with self._news_mutex:
+            try:
+                if self._watcher is None:
+                    self._watcher = opening.connect(self.path)
+                version = int(self._watcher.execute("PRAGMA data_version").get)
+            except apsw.Error as error:
+                raise opening.unavailable(error, self.path) from error
+        if version != self._seen:
+            self._seen = version
+            self._changed_at = time.monotonic()
+        return version
+
+    async def wait_for_news(self, since: int, timeout_s: float) -> int:
+        """Return when `news()` differs from `since`, at the latest after `timeout_s`."""
+        end = time.monotonic() + timeout_s
+        if self.blocking:
+            while True:
+                version = self.news()
+                left = end - time.monotonic()
+                if version != since or left <= 0:
+                    return version
+                time.sleep(min(self._pause_s(), left))  # noqa: ASYNC251 — blocking is what was asked for
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        waiters = self._waiters.setdefault(loop, set())
+        while True:
+            # Registered before looking, so that no commit falls between the look and the wait.
+            waiter = loop.create_future()
+            waiters.add(waiter)
+            timer = None
+            try:
+                version = self.news()
+                left = end - time.monotonic()
+                if version != since or left <= 0:
+                    return version
+                timer = loop.call_later(min(self._pause_s(), left), _resolve, waiter)
+                await waiter
+            finally:
+                waiters.discard(waiter)
+                if timer is not None:
+                    timer.cancel()
+
+    def _pause_s(self) -> float:
+        """How long until the next look: the longer nothing happens, the less often."""
+        quiet = time.monotonic() - self._changed_at
+        if quiet < 0.5:
+            return 0.001
+        if quiet < 5:
+            return 0.002
+        return 0.005 if quiet < 60 else 0.02
+
+    # Threads
+
+    def _start(self) -> None:
+        """Start the writer and the reader."""
+        import threading
+        from queue import SimpleQueue
+
+        self._reader = opening.connect(self.path)
+        opening.tune(self._reader)
+        self._writes = SimpleQueue()
+        self._reads = SimpleQueue()
+        for name, work in (("dibs-writer", self._write_loop), ("dibs-reader", self._read_loop)):
+            thread = threading.Thread(target=work, name=name, daemon=True)
+            thread.start()
+            self._threads.append(thread)
+
+    async def _hand_over(
+        self,
+        queue: SimpleQueue[_Job[Any] | None],
+        work: Callable[[Transaction], T],
+        glance: Callable[[Transaction], T | _Unknown] | None,
+    ) -> T:
+        import asyncio
+
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[T] = loop.create_future()
+        queue.put(_Job(work, glance, loop, future))
+        return await future
+
+    def _write_loop(self) -> None:
+        queue = self._writes
+        assert queue is not None
+        while True:
+            jobs, more = _take(queue)
+            if jobs:
+                self._serve(jobs)
+                self._deliver(jobs, wake=True)
+            if not more:
+                return
+
+    def _read_loop(self) -> None:
+        queue = self._reads
+        assert queue is not None
+        assert self._reader is not None
+        while True:
+            jobs, more = _take(queue)
+            for job in jobs:
+                self._look(job, self._reader)
+            self._deliver(jobs, wake=False)
+            if not more:
+                return
+
+    def _deliver(self, jobs: list[_Job[Any]], *, wake: bool) -> None:
+        """Hand the answers to the loops that wait for them: one call for each loop."""
+        loops: dict[Any, list[_Job[Any]]] = {}
+        for job in jobs:
+            loops.setdefault(job.loop, []).append(job)
+        if wake:
+            for loop, waiters in list(self._waiters.items()):
+                if waiters:
+                    loops.setdefault(loop, [])
+        for loop, mine in loops.items():
+            try:
+                loop.call_soon_threadsafe(_tell, mine, self._waiters.get(loop, ()) if wake else ())
+            except RuntimeError:
+                # The loop has been closed: nobody waits any more. What was committed stays.
+                self._waiters.pop(loop, None)
+
+    # Living
+
+    def _check_usable(self) -> None:
+        if self._closed:
+            raise Unavailable(f"The store {self.path} has been closed: connect again.")
+        if os.getpid() != self._pid:
+            raise Unavailable(
+                f"The store {self.path} was opened before this process was forked: connect again in the new process."
+            )
+
+    @staticmethod
+    def _answer(job: _Job[T]) -> T:
+        if job.failed:
+            raise job.result
+        answer: T = job.result
+        return answer
+
+    async def close(self) -> None:
+        """Finish what was handed over, then let go of the files."""
+        if self._closed or os.getpid() != self._pid:
+            self._closed = True
+            return
+        self._closed = True
+        for queue in (self._writes, self._reads):
+            if queue is not None:
+                queue.put(None)
+        for thread in self._threads:
+            import asyncio
+
+            await asyncio.get_running_loop().run_in_executor(None, thread.join)
+        with self._mutex, self._news_mutex:
+            for connection in (self._watcher, self._reader, self._writer):
+                if connection is not None:
+                    connection.close()
+            self._turns.close()
+
+
+def _take(queue: SimpleQueue[_Job[Any] | None]) -> tuple[list[_Job[Any]], bool]:
+    """Wait for something to do, then take all there is; False once the end was reached."""
+    jobs: list[_Job[Any]] = []
+    job = queue.get()
+    while job is not None:
+        jobs.append(job)
+        if len(jobs) >= _LARGEST or queue.empty():
+            return jobs, True
+        job = queue.get()
+    return jobs, False
+
+
+def _tell(jobs: list[_Job[Any]], waiters: Any) -> None:
+    """In the loop: give everybody their answers and wake who waits for news."""
+    for job in jobs:
+        future = job.future
+        if future is None or future.done():
+            continue
+        if job.failed:
+            future.set_exception(job.result)
+        else:
+            future.set_result(job.result)
+    for waiter in tuple(waiters):
+        _resolve(waiter)
+
+
+def _resolve(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -1,0 +1,141 @@
+"""Events leave with the commit that made them: one row per commit, its events folded into groups.
+
+A group is `[types, at, agent, reason, items]`; an item is `[task_id, dag_id]`, or `[task_id, dag_id, agent, reason,
+data]` where those differ from the group's. Every item has each of the types, in order. Groups are unfolded when they are read.
+`seq` is dense: a row's events have the numbers `last_seq - count + 1` to `last_seq`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dibs.model.event import Event
+from dibs.model.instants import from_micros
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import apsw
+
+_ADD = """
+INSERT INTO outbox (last_seq, count, at, body)
+SELECT coalesce(max(last_seq), 0) + ?1, ?1, ?2, ?3 FROM outbox
+"""
+_AFTER = "SELECT last_seq, count, body FROM outbox WHERE last_seq > ? ORDER BY last_seq"
+
+_PRUNE = """
+DELETE FROM outbox WHERE at < ?2 AND last_seq IN (
+    SELECT last_seq FROM outbox WHERE last_seq < (SELECT max(last_seq) FROM outbox) ORDER BY last_seq LIMIT ?1
+)
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class Outbox:
+    """The events of the transaction under way."""
+
+    __slots__ = ("count", "groups")
+
+    def __init__(self) -> None:
+        self.groups: list[list[Any]] = []
+        self.count = 0
+
+    def add(
+        self,
+        types: Sequence[str],
+        at: int,
+        items: list[list[Any]],
+        agent: str | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """Each item gets each of the types."""
+        if items:
+            self.groups.append([types, at, agent, reason, items])
+            self.count += len(types) * len(items)
+
+    def one(
+        self,
+        type: str,
+        at: int,
+        task_id: str | None,
+        dag_id: str | None,
+        *,
+        agent: str | None = None,
+        reason: str | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> None:
+        """A single event."""
+        item = [task_id, dag_id] if not data else [task_id, dag_id, agent, reason, data]
+        self.add((type,), at, [item], agent, reason)
+
+    def mark(self) -> tuple[int, int]:
+        """Where we are, for `back_to`."""
+        return len(self.groups), self.count
+
+    def back_to(self, mark: tuple[int, int]) -> None:
+        """Forget what was added since."""
+        del self.groups[mark[0] :]
+        self.count = mark[1]
+
+    def write(self, connection: apsw.Connection) -> None:
+        """Put the events into the transaction that made them."""
+        if self.count:
+            body = _encode(self.groups).decode()
+            connection.execute(_ADD, (self.count, self.groups[-1][1], body))
+
+
+def read_after(connection: apsw.Connection, after: int, limit: int) -> list[Event]:
+    """Events with seq > after, at most `limit`; `gap` first if some of them are gone."""
+    events: list[Event] = []
+    expected = after + 1
+    for last_seq, count, body in connection.execute(_AFTER, (after,)):
+        seq = last_seq - count + 1
+        for types, at, agent, reason, items in _decode(body):
+            if seq + len(types) * len(items) <= expected:
+                seq += len(types) * len(items)
+                continue
+            instant = from_micros(at)
+            for item in items:
+                for type in types:
+                    if seq < expected:
+                        seq += 1
+                        continue
+                    if seq > expected and not events:
+                        events.append(Event(seq=seq - 1, type="gap", at=instant))
+                    if len(events) >= limit:
+                        return events
+                    events.append(_event(seq, type, instant, agent, reason, item))
+                    seq += 1
+        if len(events) >= limit:
+            break
+        expected = last_seq + 1
+    return events
+
+
+def newest(connection: apsw.Connection) -> int:
+    """The seq of the newest event; 0 if there is none."""
+    return int(connection.execute("SELECT coalesce(max(last_seq), 0) FROM outbox").get)
+
+
+def prune(connection: apsw.Connection, before: int, limit: int) -> None:
+    """Delete what is older, oldest first. The newest row stays: the numbers go on from it."""
+    connection.execute(_PRUNE, (limit, before))
+
+
+def _event(seq: int, type: str, at: Any, agent: str | None, reason: str | None, item: list[Any]) -> Event:
+    if len(item) == 2:
+        return Event(seq=seq, type=type, at=at, task_id=item[0], dag_id=item[1], agent=agent, reason=reason)
+    return Event(
+        seq=seq,
+        type=type,
+        at=at,
+        task_id=item[0],
+        dag_id=item[1],
+        agent=item[2],
+        reason=item[3],
+        data=item[4] or {},
+    )

@@ -1,0 +1,214 @@
+"""What crosses the line between the verbs and a store: requests, decisions already made, and answers.
+
+A store never decides; it receives the decision (`Settlement.next`, `delay_s` …) and applies it.
+Errors that concern one item of a batch are returned in its place, not raised.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from dibs.model.claim import Claim
+from dibs.model.status import Outcome, Status
+from dibs.model.task import Task
+
+
+class LaneKey(Struct, frozen=True):
+    """Tasks with the same lane key are alike to every agent."""
+
+    project: str
+    type: str
+    assignee: str | None = None
+    requires: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    boost: float = 0.1
+
+
+class Dependency(Struct, frozen=True):
+    """One edge into a task. Kinds: `after`, `after_ended`; the store itself makes `child` edges (spawn and wait)."""
+
+    parent: str
+    kind: str = "after"
+
+
+class Draft(Struct, kw_only=True):
+    """One task to insert: checked, refs replaced by ids, parents before children in the call.
+
+    `task` has its specification filled in and its state left at the defaults; `task.dag_id` is ""
+    where the store shall choose (first parent's dag, else the task's own virtual one).
+    `payload` is `task.payload` as JSON. `body_hash` is set when `task.key` is: equal hashes are the
+    same request. `weight` is the critical path weight inside this call.
+    """
+
+    task: Task
+    payload: bytes
+    lane: LaneKey
+    fallback_lane: LaneKey | None = None
+    dependencies: tuple[Dependency, ...] = ()
+    weight: int = 0
+    body_hash: str | None = None
+
+
+class DagDraft(Struct, kw_only=True):
+    """A dag to create with the tasks of the same call. `body_hash` is set when `key` is."""
+
+    id: str
+    project: str = "default"
+    title: str | None = None
+    key: str | None = None
+    body_hash: str | None = None
+    on_failure: str = "fail_fast"
+    user: str | None = None
+    created_by: str | None = None
+
+
+class Usage(Struct, kw_only=True, omit_defaults=True):
+    """What an attempt has used so far, in total. None is unknown, which is not zero."""
+
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    turns: int | None = None
+    model: str | None = None
+
+
+class Spawn(Struct, kw_only=True):
+    """The claim below which tasks are inserted, and where its journal remembers them.
+
+    With `wait` the spawner's claim ends as `suspended` and it is pending until all of them ended.
+    """
+
+    task_id: str
+    fence: int
+    name: str
+    digest: str
+    wait: bool = False
+    max_children: int = 1000
+    usage: Usage | None = None
+
+
+class Insertion(Struct, kw_only=True):
+    """Tasks to add in one atomic step."""
+
+    drafts: list[Draft]
+    dag: DagDraft | None = None
+    spawn: Spawn | None = None
+
+
+class Inserted(Struct, kw_only=True):
+    """The tasks in the order of the drafts; `existing` says which were there before (same id or key).
+
+    `suspended` is true when the spawner's claim has ended and it must stop; false when every
+    child it waits for had ended already, so it may go on.
+    """
+
+    tasks: list[Task]
+    existing: list[bool]
+    dag_id: str | None = None
+    suspended: bool = False
+
+
+class ClaimRequest(Struct, kw_only=True):
+    """What an agent offers and asks for. `types` None means any type."""
+
+    agent: str
+    project: str = "default"
+    capabilities: tuple[str, ...] = ()
+    types: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
+    limit: int = 1
+    lease_s: float = 60.0
+    start: bool = True
+    claim_id: str | None = None
+    max_bytes: int = 8 * 1024 * 1024
+
+
+class Claimed(Struct, kw_only=True):
+    """What was claimed, best first. When nothing was: `next_due_in` seconds until time alone may change that."""
+
+    claims: list[Claim] = field(default_factory=list)
+    next_due_in: float | None = None
+
+
+class Renewal(Struct, kw_only=True):
+    """A lease to extend. `progress`, `note` and `usage` are kept when given."""
+
+    task_id: str
+    fence: int
+    lease_s: float | None = None
+    progress: float | None = None
+    note: str | None = None
+    usage: Usage | None = None
+
+
+class Settlement(Struct, kw_only=True):
+    """How a claim ended and what follows, decided by `rules` from the claim's snapshot.
+
+    `next` is COMPLETED, DEAD_LETTERED, RETRYING or READY; RETRYING holds for `delay_s`.
+    A released task with a delay is RETRYING too, with outcome RELEASED. `counts_attempt` and
+    `counts_crash` add to the counters; `releases` is the counter's new value. `suspect` marks a task to be
+    handed out alone. `fallback` moves it to its fallback lane. `timeout_s` is what the next attempt gets.
+    `digest` identifies the outcome: the same (task, fence, digest) again returns the recorded answer.
+    `output` and `decision` are JSON; `memory` goes into the event as its data.
+    """
+
+    task_id: str
+    fence: int
+    outcome: Outcome
+    next: Status
+    digest: str
+    delay_s: float = 0.0
+    counts_attempt: bool = True
+    counts_crash: bool = False
+    releases: int = 0
+    suspect: bool = False
+    fallback: bool = False
+    timeout_s: float | None = None
+    poison_pill: bool = False
+    reason: str | None = None
+    error: str | None = None
+    fingerprint: str | None = None
+    exit_code: int | None = None
+    output: bytes | None = None
+    output_sanitized: bool = False
+    decision: bytes | None = None
+    artifacts: tuple[Any, ...] = ()
+    usage: Usage | None = None
+    memory: dict[str, Any] = field(default_factory=dict)
+
+
+class Expired(Struct, kw_only=True):
+    """A held task whose time is over. `timed_out`: the attempt's own timeout passed, not (only) its lease."""
+
+    claim: Claim
+    confirmed: bool
+    timed_out: bool
+
+
+class Entry(Struct, kw_only=True):
+    """One line of a task's journal.
+
+    Kinds: `step` (written once per name; a second write with the same digest returns the first value),
+    `spawn` (written by insert), `checkpoint` (name "", replaced each time), `log` (name "", appended).
+    `value` is JSON.
+    """
+
+    kind: str
+    name: str = ""
+    digest: str = ""
+    value: bytes = b"null"
+
+
+class Filter(Struct, kw_only=True):
+    """What `find` looks for; None does not filter. `dag` also takes the id of a virtual dag."""
+
+    project: str = "default"
+    status: tuple[str, ...] | None = None
+    type: str | None = None
+    tag: str | None = None
+    dag: str | None = None
+    agent: str | None = None
+    user: str | None = None
+    text: str | None = None

@@ -1,0 +1,104 @@
+"""The same verbs, blocking: what the shell uses, and scripts without an event loop.
+
+Nothing here repeats a verb. An embedded store opened with `blocking=True` has coroutines that never suspend, so one
+`send` runs a verb from start to end, and neither asyncio nor a thread is needed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+from dibs.queue import Queue
+from dibs.stores import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterator
+
+    from dibs.model.event import Event
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def drive(coroutine: Coroutine[Any, Any, R]) -> R:
+    """Run a coroutine that never suspends."""
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value  # type: ignore[no-any-return]
+    coroutine.close()
+    raise RuntimeError("a blocking store suspended; this is a bug in the store")
+
+
+def _blocking(
+    verb: Callable[Concatenate[Queue, P], Coroutine[Any, Any, R]],
+) -> Callable[Concatenate[SyncQueue, P], R]:
+    def call(self: SyncQueue, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return drive(verb(self.queue, *args, **kwargs))
+
+    call.__name__ = verb.__name__
+    call.__doc__ = verb.__doc__
+    return call
+
+
+class SyncQueue:
+    """A queue whose verbs block until they are done. Made by `dibs.connect_sync`."""
+
+    def __init__(self, queue: Queue) -> None:
+        self.queue = queue
+
+    add = _blocking(Queue.add)
+    add_many = _blocking(Queue.add_many)
+    add_dag = _blocking(Queue.add_dag)
+    claim = _blocking(Queue.claim)
+    start = _blocking(Queue.start)
+    renew = _blocking(Queue.renew)
+    renew_many = _blocking(Queue.renew_many)
+    complete = _blocking(Queue.complete)
+    fail = _blocking(Queue.fail)
+    release = _blocking(Queue.release)
+    settle = _blocking(Queue.settle)
+    spawn = _blocking(Queue.spawn)
+    spawn_below = _blocking(Queue.spawn_below)
+    checkpoint = _blocking(Queue.checkpoint)
+    log = _blocking(Queue.log)
+    record = _blocking(Queue.record)
+    journal = _blocking(Queue.journal)
+    cancel = _blocking(Queue.cancel)
+    retry = _blocking(Queue.retry)
+    link = _blocking(Queue.link)
+    set_priority = _blocking(Queue.set_priority)
+    run_duties = _blocking(Queue.run_duties)
+    prune = _blocking(Queue.prune)
+    get = _blocking(Queue.get)
+    get_dag = _blocking(Queue.get_dag)
+    history = _blocking(Queue.history)
+    wait = _blocking(Queue.wait)
+    find = _blocking(Queue.find)
+    why = _blocking(Queue.why)
+    stats = _blocking(Queue.stats)
+    read_events = _blocking(Queue.read_events)
+    close = _blocking(Queue.close)
+
+    @property
+    def url(self) -> str:
+        """Where the tasks are kept."""
+        return self.queue.url
+
+    def events(self, after: int | None = None) -> Iterator[Event]:
+        """Everything that happened after `after` (None: from the oldest kept), then live, for ever."""
+        live = self.queue.events(after)
+        while True:
+            yield drive(live.__anext__())  # type: ignore[arg-type]
+
+    def __enter__(self) -> SyncQueue:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def connect_sync(url: str | None = None, *, token: str | None = None, **options: Any) -> SyncQueue:
+    """Open a queue for blocking use; see `dibs.connect` for URLs."""
+    clock = options.pop("clock", None)
+    return SyncQueue(Queue(open_store(url, clock=clock, blocking=True), blocking=True, **options))

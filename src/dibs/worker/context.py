@@ -1,0 +1,253 @@
+"""What a handler is given besides its arguments: the claim, and the verbs it may use while it works.
+
+`Context` is for coroutines; `SyncContext` has the same names without `await`, for threads and child processes.
+Steps and spawns are told apart by name, and equal names by order, so a handler that runs again from the top gets each
+earlier result in its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any
+
+from msgspec.json import encode
+
+from dibs.errors import Invalid
+from dibs.model.task import NewTask
+from dibs.rules import validation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dibs.model.attempt import Attempt
+    from dibs.model.claim import Claim
+    from dibs.model.task import Task
+    from dibs.worker.line import Line
+    from dibs.worker.work import Work
+
+_OPTIONS = frozenset(NewTask.__struct_fields__) - {"type", "payload"}
+
+
+class Facts:
+    """The claim as a handler sees it, and the counting of names that both kinds of context share."""
+
+    def __init__(self, claim: Claim) -> None:
+        self._claim = claim
+        self._seen: dict[str, int] = {}
+
+    @property
+    def task(self) -> Task:
+        return self._claim.task
+
+    @property
+    def fence(self) -> int:
+        """Proves this claim. Together with the task's id it is an idempotency key for the world outside."""
+        return self._claim.fence
+
+    @property
+    def agent(self) -> str:
+        return self._claim.agent
+
+    @property
+    def model(self) -> str | None:
+        return self._claim.model
+
+    @property
+    def inputs(self) -> dict[str, Any]:
+        """The outputs of the tasks this one came after, by ref, else id."""
+        return self._claim.inputs
+
+    @property
+    def children(self) -> dict[str, Any]:
+        """The outputs of the tasks this one spawned and waited for, by ref, else id."""
+        return self._claim.children
+
+    @property
+    def previous_attempts(self) -> list[Attempt]:
+        return self._claim.previous_attempts
+
+    @property
+    def last_checkpoint(self) -> Any:
+        """What an earlier attempt gave to `checkpoint`; None if none did."""
+        return self._claim.checkpoint
+
+    def ask(self, question: str, schema: Any = None, timeout: Any = None, default: Any = None) -> Any:
+        raise Invalid("ask is not supported yet.", field="ask", code="not_supported_yet")
+
+    def _name(self, name: str) -> str:
+        """The name itself the first time, `name#2` the second time in this run, and so on."""
+        count = self._seen.get(name, 0) + 1
+        self._seen[name] = count
+        return name if count == 1 else f"{name}#{count}"
+
+    def _step_name(self, name: str) -> str:
+        return self._name(validation.text(name, "name"))
+
+    def _spawn_arguments(
+        self, type: str, payload: Any, wait: bool, options: dict[str, Any]
+    ) -> dict[str, Any]:
+        name = options.pop("name", None)
+        unknown = options.keys() - _OPTIONS
+        if unknown:
+            option = min(unknown)
+            raise Invalid(f"spawn has no option {option!r}.", field=option)
+        name = self._name("spawn" if name is None else validation.text(name, "name"))
+        return {"task": NewTask(type, payload, **options), "name": name, "wait": wait}
+
+
+class Context(Facts):
+    """What a coroutine handler is given as `ctx`."""
+
+    def __init__(self, line: Line) -> None:
+        super().__init__(line.work.claim)
+        self._line = line
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether this work should stop: it was cancelled, is over its timeout, or lost its lease."""
+        return self._line.work.stopped is not None
+
+    async def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Any:
+        """Call `fn(*args)` once in the life of the task; later attempts get the stored result back.
+
+        `fn` may be a function or a coroutine function and runs where the handler runs. The result is stored as JSON
+        before it is returned. The same name again in one run is another step, matched by order.
+        """
+        name, digest = self._step_name(name), step_digest(fn, args)
+        found, value = await self._line.find_step(name, digest)
+        if found:
+            return value
+        value = fn(*args)
+        if inspect.isawaitable(value):
+            value = await value
+        return await self._line.keep_step(name, digest, value)
+
+    async def spawn(self, type: str, payload: Any = None, wait: bool = True, **options: Any) -> Task:
+        """Add a task below this one, once. Takes the options of `add`, and `name` to match it by.
+
+        With `wait` this run ends here; when the child has ended the handler runs again from the top and gets it,
+        with its output. A child that was dead-lettered or cancelled raises `ChildFailed`.
+        """
+        return await self._line.spawn(**self._spawn_arguments(type, payload, wait, options))
+
+    async def progress(self, progress: float | None = None, note: str | None = None) -> None:
+        """Show how far the work is (0 … 1) and what it is doing."""
+        await self._line.progress(progress, note)
+
+    async def checkpoint(self, data: Any) -> None:
+        """Keep JSON that the next attempt finds as `ctx.last_checkpoint`; replaces the one before."""
+        await self._line.checkpoint(data)
+
+    def log(self, line: str) -> None:
+        """Add a line to the task's log. Lines are written within about a second, and before the task ends."""
+        self._line.work.log(line)
+
+    def spend(
+        self,
+        usd: float | None = None,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        turns: int | None = None,
+        model: str | None = None,
+    ) -> None:
+        """Add to what this attempt has used; the totals are reported with renewals and at the end."""
+        check_spending(usd, tokens_in, tokens_out, turns)
+        self._line.work.spend(usd, tokens_in, tokens_out, turns, model)
+
+
+class SyncContext(Facts):
+    """What a handler in a thread or a child process is given as `ctx`: the same verbs, blocking.
+
+    `call` carries a verb to the worker and waits for its answer; `tell` carries log lines and spending, which need none.
+    """
+
+    def __init__(
+        self,
+        claim: Claim,
+        call: Callable[[str, dict[str, Any]], Any],
+        tell: Callable[[str, dict[str, Any]], None],
+        stopped: Callable[[], bool],
+    ) -> None:
+        super().__init__(claim)
+        self._call = call
+        self._tell = tell
+        self._stopped = stopped
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether this work should stop. A thread cannot be killed: look here now and then in long loops."""
+        return self._stopped()
+
+    def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Any:
+        """As `Context.step`. A coroutine function is run to its end in this thread."""
+        name, digest = self._step_name(name), step_digest(fn, args)
+        found, value = self._call("find_step", {"name": name, "digest": digest})
+        if found:
+            return value
+        value = fn(*args)
+        if inspect.iscoroutine(value):
+            value = asyncio.run(value)
+        return self._call("keep_step", {"name": name, "digest": digest, "value": value})
+
+    def spawn(self, type: str, payload: Any = None, wait: bool = True, **options: Any) -> Task:
+        """As `Context.spawn`."""
+        child: Task = self._call("spawn", self._spawn_arguments(type, payload, wait, options))
+        return child
+
+    def progress(self, progress: float | None = None, note: str | None = None) -> None:
+        """As `Context.progress`."""
+        self._call("progress", {"progress": progress, "note": note})
+
+    def checkpoint(self, data: Any) -> None:
+        """As `Context.checkpoint`."""
+        self._call("checkpoint", {"data": data})
+
+    def log(self, line: str) -> None:
+        """As `Context.log`."""
+        self._tell("log", {"line": line})
+
+    def spend(
+        self,
+        usd: float | None = None,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        turns: int | None = None,
+        model: str | None = None,
+    ) -> None:
+        """As `Context.spend`."""
+        check_spending(usd, tokens_in, tokens_out, turns)
+        self._tell(
+            "spend",
+            {"usd": usd, "tokens_in": tokens_in, "tokens_out": tokens_out, "turns": turns, "model": model},
+        )
+
+
+def hear(work: Work, verb: str, arguments: dict[str, Any]) -> None:
+    """What `SyncContext` tells without waiting, applied to the work."""
+    if verb == "log":
+        work.log(**arguments)
+    elif verb == "spend":
+        work.spend(**arguments)
+
+
+def step_digest(fn: Callable[..., Any], args: tuple[Any, ...]) -> str:
+    """What makes a step the same step: its function's name and its arguments."""
+    body = encode([_named(fn), args], enc_hook=_named, order="deterministic")
+    return blake2b(body, digest_size=16).hexdigest()
+
+
+def check_spending(usd: Any, tokens_in: Any, tokens_out: Any, turns: Any) -> None:
+    """Refuse what cannot be added up."""
+    if usd is not None:
+        validation.number(usd, "usd", 0, 1e9)
+    for field, value in (("tokens_in", tokens_in), ("tokens_out", tokens_out), ("turns", turns)):
+        if value is not None:
+            validation.whole(value, field, 0, 10**15)
+
+
+def _named(thing: Any) -> str:
+    """A name that is the same in every process, where `repr` would show an address."""
+    name = getattr(thing, "__qualname__", None)
+    return name if isinstance(name, str) else type(thing).__qualname__

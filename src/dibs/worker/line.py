@@ -1,0 +1,142 @@
+"""The line from running work back to the queue: everything a context writes or asks, under the claim's fence.
+
+Handlers in the loop await these methods; threads and child processes reach them by name through `call`. Steps and
+spawns are journaled, so that a handler which runs again gets back what it had.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec.json import decode, encode
+
+from dibs.errors import Conflict, Invalid, LeaseLost
+from dibs.model.status import FINAL, Status
+from dibs.model.task import NewTask, Task
+from dibs.rules import validation
+from dibs.stores.values import Entry
+from dibs.worker.outcomes import ChildFailed, Suspend
+from dibs.worker.work import CANCELLED, LOST
+
+if TYPE_CHECKING:
+    from dibs.queue import Queue
+    from dibs.worker.work import Work
+
+MAX_LINE_CHARS = 10_000
+VERBS = frozenset({"find_step", "keep_step", "spawn", "progress", "checkpoint"})
+
+
+class Line:
+    """What one piece of work may ask of the queue."""
+
+    __slots__ = ("_queue", "_steps", "work")
+
+    def __init__(self, work: Work, queue: Queue) -> None:
+        self.work = work
+        self._queue = queue
+        self._steps: dict[str, Entry] | None = None
+
+    async def call(self, verb: str, arguments: dict[str, Any]) -> Any:
+        """One of the verbs by name, for those who cannot await it themselves."""
+        if verb not in VERBS:
+            raise Invalid(f"there is no verb {verb!r}.")
+        return await getattr(self, verb)(**arguments)
+
+    async def find_step(self, name: str, digest: str) -> tuple[bool, Any]:
+        """Whether an earlier attempt did this step, and its result. Another body under the same name: Conflict."""
+        self._check()
+        if self._steps is None:
+            self._steps = await self._read_steps()
+        entry = self._steps.get(name)
+        if entry is None:
+            return False, None
+        if entry.digest != digest:
+            raise Conflict(
+                f"step {name!r} was recorded with another function or other arguments; "
+                "give changed steps a new name, or retry the task with keep_steps=False.",
+                code="journal_mismatch",
+                field="name",
+            )
+        return True, decode(entry.value)
+
+    async def keep_step(self, name: str, digest: str, value: Any) -> Any:
+        """Record a step's result durably; the value as every later attempt will get it."""
+        self._check()
+        kept, _ = validation.clean(value)
+        recorded = await self._write(Entry(kind="step", name=name, digest=digest, value=encode(kept)))
+        if self._steps is not None:
+            self._steps[name] = recorded
+        return decode(recorded.value)
+
+    async def spawn(self, task: NewTask, name: str, wait: bool) -> Task:
+        """Add a child once. With `wait` either it has ended and is returned (ChildFailed if badly), or this run ends."""
+        self._check()
+        suspended, child = await self._spawn(task, name, wait)
+        if suspended:
+            self.work.suspended = True
+            raise Suspend
+        if wait and child.status in FINAL and child.status is not Status.COMPLETED:
+            raise ChildFailed(child)
+        return child
+
+    async def progress(self, progress: float | None, note: str | None) -> None:
+        """Tell how far the work is; the same call renews the lease and may bring news."""
+        self._check()
+        claim, usage = self.work.claim, self.work.usage
+        spent: dict[str, Any] = {}
+        if usage is not None:
+            self.work.usage_changed = False
+            spent = {
+                "cost": usage.cost_usd,
+                "tokens_in": usage.tokens_in,
+                "tokens_out": usage.tokens_out,
+                "turns": usage.turns,
+                "model": usage.model,
+            }
+        news = await self._queue.renew(claim, progress=progress, note=note, **spent)
+        if news.cancel:
+            self.work.stop(CANCELLED)
+
+    async def checkpoint(self, data: Any) -> None:
+        """Replace what the next attempt finds as its last checkpoint."""
+        self._check()
+        kept, _ = validation.clean(data)
+        await self._write(Entry(kind="checkpoint", value=encode(kept)))
+
+    async def write_lines(self) -> None:
+        """Write the log lines that have gathered. A lost lease loses them: they belong to nobody's attempt."""
+        lines = self.work.take_lines()
+        if not lines:
+            return
+        claim = self.work.claim
+        entries = [
+            Entry(kind="log", value=encode(validation.clean_text(line, MAX_LINE_CHARS)[0])) for line in lines
+        ]
+        await self._queue.store.write_journal(claim.task.id, claim.fence, entries)
+
+    def _check(self) -> None:
+        """Work that has ended has no more to say, whatever its thread still does."""
+        if self.work.suspended:
+            raise Suspend
+        if self.work.over or self.work.stopped is not None:
+            raise LeaseLost(f"this attempt at {self.work.claim.task.id} has ended ({self.work.stopped}).")
+
+    async def _read_steps(self) -> dict[str, Entry]:
+        claim = self.work.claim
+        # Nothing can have been recorded before the first claim.
+        if claim.fence == 1:
+            return {}
+        journal = await self._queue.store.read_journal(claim.task.id)
+        return {entry.name: entry for entry in journal if entry.kind == "step"}
+
+    async def _write(self, entry: Entry) -> Entry:
+        claim = self.work.claim
+        try:
+            [recorded] = await self._queue.store.write_journal(claim.task.id, claim.fence, [entry])
+        except LeaseLost:
+            self.work.stop(LOST)
+            raise
+        return recorded
+
+    async def _spawn(self, task: NewTask, name: str, wait: bool) -> tuple[bool, Task]:
+        raise NotImplementedError

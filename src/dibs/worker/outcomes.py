@@ -1,0 +1,129 @@
+"""How a piece of work can end: what handlers raise to say so, and the small values the worker settles by.
+
+Handlers raise `RetryLater`, `Fail` or `Release`. Whatever happened becomes one of `Completed`, `Failed`,
+`Released`, `Suspended` and `Lost`; `settlements.settlement` is the one place that matches them.
+"""
+
+from __future__ import annotations
+
+import traceback
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dibs.errors import DibsError
+from dibs.model.status import Outcome
+from dibs.rules import validation
+
+if TYPE_CHECKING:
+    from dibs.model.task import Task
+
+TRACEBACK_FRAMES = 8
+TRACEBACK_CHARS = 4_000
+_HERE = __file__.rsplit("/", 1)[0] + "/"
+
+
+class RetryLater(Exception):
+    """Raised by a handler: this attempt failed; try again `after` seconds (or "5m") from now, whatever the policy says."""
+
+    def __init__(self, after: float | str, why: str = "the handler asked to be retried later") -> None:
+        super().__init__(why)
+        self.after_s = validation.duration_s(after, "after")
+
+
+class Fail(Exception):
+    """Raised by a handler: this attempt failed for a named `reason`; with `retry=False` for good."""
+
+    def __init__(self, why: str, reason: str = "error", retry: bool = True) -> None:
+        super().__init__(why)
+        self.reason = validation.text(reason, "reason")
+        self.retry = retry
+
+
+class Release(Exception):
+    """Raised by a handler: give the task back unharmed, to be taken again after `delay` seconds (or "5m")."""
+
+    def __init__(self, delay: float | str = 0) -> None:
+        super().__init__("released by its handler")
+        self.delay_s = validation.duration_s(delay, "delay")
+
+
+class ChildFailed(DibsError):
+    """A task that a handler spawned and waited for was dead-lettered or cancelled. `.task` is that child."""
+
+    code = "child_failed"
+
+    def __init__(self, task: Task) -> None:
+        ended = task.error or task.cancel_reason or task.reason or "no error was recorded"
+        super().__init__(f"child {task.id} ({task.type}) ended {task.status}: {ended}")
+        self.task = task
+
+
+class Suspend(BaseException):
+    """Ends a run whose task now waits for its children. Not an Exception: a handler's `except Exception` must not stop it."""
+
+
+class Completed(Struct):
+    """The handler returned."""
+
+    output: Any = None
+    exit_code: int | None = None
+    sanitized: bool = False
+
+
+class Failed(Struct):
+    """The attempt failed. `crash`: its process was killed by a signal."""
+
+    error: str
+    reason: str = "error"
+    retry: bool = True
+    retry_after: float | None = None
+    exit_code: int | None = None
+    crash: bool = False
+    outcome: Outcome = Outcome.FAILED
+
+
+class Released(Struct):
+    """The task goes back unharmed."""
+
+    delay_s: float = 0.0
+    reason: str = "released"
+
+
+class Suspended(Struct):
+    """The claim has ended already: the task waits for its children."""
+
+
+class Lost(Struct):
+    """The lease is gone; there is nothing left to settle."""
+
+
+Ending = Completed | Failed | Released | Suspended | Lost
+
+
+def ending_of(error: BaseException) -> Ending:
+    """What an exception that left a handler means."""
+    match error:
+        case RetryLater():
+            return Failed(str(error), retry_after=error.after_s)
+        case Fail():
+            return Failed(str(error), reason=error.reason, retry=error.retry)
+        case Release():
+            return Released(error.delay_s)
+        case Suspend():
+            return Suspended()
+        case SystemExit():
+            return Failed(f"the handler called sys.exit({error.code!r})")
+        case _:
+            return Failed(error_text(error))
+
+
+def error_text(error: BaseException) -> str:
+    """The exception in one line, then the last frames of its traceback: enough to find the line at fault."""
+    headline = "".join(traceback.format_exception_only(error)).strip()
+    # The worker's own frames say nothing about the handler.
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not f.filename.startswith(_HERE)]
+    if not frames:
+        return headline
+    shown = "".join(traceback.format_list(frames[-TRACEBACK_FRAMES:])).rstrip()
+    return f"{headline}\n{shown[-TRACEBACK_CHARS:]}"

@@ -1,0 +1,141 @@
+"""One claim in this worker's hands, from its arrival until it is settled."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING, Any
+
+from dibs.stores.values import Usage
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from dibs.model.claim import Claim
+    from dibs.worker.app import Handler
+
+TIMEOUT = "timeout"
+CANCELLED = "cancelled"
+LOST = "lost"
+LEAVING = "leaving"
+"""Why work is stopped: over its timeout; cancelled by request; its lease is gone; the worker leaves."""
+
+NEVER = float("inf")
+
+
+class Work:
+    """A claim, the task that works on it, and everything it has reported but not yet written.
+
+    Instants here are this process's monotonic clock: `lease_until` is when the lease may end at the
+    earliest, `ends_at` when the timeout does. `group` is the process group that does the work, if one does.
+    """
+
+    __slots__ = (
+        "arrived",
+        "began",
+        "claim",
+        "ends_at",
+        "group",
+        "handler",
+        "lease_until",
+        "lines",
+        "loop",
+        "over",
+        "stopped",
+        "stopped_at",
+        "suspended",
+        "task",
+        "usage",
+        "usage_changed",
+    )
+
+    def __init__(
+        self,
+        claim: Claim,
+        handler: Handler,
+        loop: asyncio.AbstractEventLoop,
+        arrived: float,
+        lease_until: float,
+    ) -> None:
+        self.claim = claim
+        self.handler = handler
+        self.loop = loop
+        self.arrived = arrived
+        self.lease_until = lease_until
+        self.began: float | None = None
+        self.ends_at = NEVER
+        self.task: asyncio.Task[None] | None = None
+        self.group: int | None = None
+        self.stopped: str | None = None
+        self.stopped_at = NEVER
+        self.over = False
+        self.suspended = False
+        self.usage: Usage | None = None
+        self.usage_changed = False
+        self.lines: list[str] | None = None
+
+    def stop(self, why: str) -> None:
+        """End this work now, from any thread. The first reason given stays; work that is over is left alone.
+
+        A process group hears of it at once, even while the event loop is blocked.
+        """
+        if self.over or self.stopped is not None:
+            return
+        self.stopped = why
+        if self.group is not None:
+            signal_group(self.group, signal.SIGTERM)
+        try:
+            self.loop.call_soon_threadsafe(self._cancel)
+        except RuntimeError:  # the loop is closed: nothing runs any more
+            pass
+
+    def spend(
+        self,
+        usd: float | None = None,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        turns: int | None = None,
+        model: str | None = None,
+    ) -> None:
+        """Add to what this attempt has used. What was never named stays unknown, which is not zero."""
+        spent = self.usage or Usage()
+        self.usage = Usage(
+            cost_usd=_sum(spent.cost_usd, usd),
+            tokens_in=_sum(spent.tokens_in, tokens_in),
+            tokens_out=_sum(spent.tokens_out, tokens_out),
+            turns=_sum(spent.turns, turns),
+            model=model or spent.model,
+        )
+        self.usage_changed = True
+
+    def log(self, line: str) -> None:
+        """Keep a line for the task's log; the worker writes it with the next batch."""
+        if self.lines is None:
+            self.lines = []
+        self.lines.append(line)
+
+    def take_lines(self) -> list[str]:
+        """The lines not written yet; they are the caller's now."""
+        lines, self.lines = self.lines, None
+        return lines or []
+
+    def _cancel(self) -> None:
+        if not self.over and self.task is not None:
+            self.task.cancel()
+
+
+def signal_group(group: int, number: signal.Signals) -> bool:
+    """Signal every process of a group; False if none is left."""
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # macOS says so of a group of which only zombies are left
+        return False
+    return True
+
+
+def _sum(so_far: Any, more: Any) -> Any:
+    if more is None:
+        return so_far
+    return more if so_far is None else so_far + more
