@@ -18,8 +18,9 @@ from dibs.rules import graph, priority, retry, validation
 from dibs.stores.values import Dependency, Draft, LaneKey
 
 if TYPE_CHECKING:
-    from dibs.model.retry import Retry
     from collections.abc import Callable, Iterable, Sequence
+
+    from dibs.model.retry import Retry
 
 ON_DEADLINE = ("keep", "cancel")
 MAX_ATTEMPTS = 1_000

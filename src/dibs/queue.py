@@ -44,12 +44,12 @@ from dibs.stores.values import (
 )
 
 if TYPE_CHECKING:
-    from dibs.model.retry import Retry
     from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
     from dibs.model.attempt import Attempt
     from dibs.model.dag import Dag
     from dibs.model.event import Event
+    from dibs.model.retry import Retry
     from dibs.model.views import Page, Stats, Why
     from dibs.rules.retry import PoisonPolicy
     from dibs.stores.contract import Store
@@ -273,7 +273,7 @@ class Queue:
         starting. Repeating a `claim_id` returns the same claims. Runs the duties that nobody has run lately.
         """
         request = claim_request(
-            agent or _default_agent(),
+            _default_agent() if agent is None else agent,
             project=self.project,
             capabilities=capabilities,
             types=types,

@@ -71,7 +71,7 @@ def raised(answer: T | DibsError) -> T:
 def held(claim: Held) -> tuple[str, int]:
     if isinstance(claim, Claim):
         return claim.task.id, claim.fence
-    if not isinstance(claim, tuple | list) or len(claim) != 2:
+    if len(claim) != 2:
         raise Invalid("claim must be a dibs.Claim or a (task id, fence) pair.", field="claim")
     return validation.text(claim[0], "task_id"), validation.whole(claim[1], "fence", 0, 2**63 - 1)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -55,7 +57,7 @@ def test_a_found_cycle_is_one_and_without_one_there_is_an_order(edges: list[tupl
     else:
         assert len(cycle) >= 2
         assert cycle[0] == cycle[-1]
-        assert all(step in edges for step in zip(cycle, cycle[1:], strict=False))
+        assert all(step in edges for step in pairwise(cycle))
         with pytest.raises(CycleDetected):
             graph.order(every, edges)
 
@@ -112,7 +114,7 @@ def test_waited_children_may_depend_on_siblings_and_ended_tasks() -> None:
 
 
 def test_waited_children_may_not_depend_on_live_strangers() -> None:
-    with pytest.raises(Invalid, match="one is spawned to be waited for.*live is neither") as caught:
+    with pytest.raises(Invalid, match=r"one is spawned to be waited for.*live is neither") as caught:
         graph.check_waited_children(["one", "two"], [("live", "one")], {"ended"})
     assert caught.value.field == "after"
 
@@ -172,7 +174,5 @@ def test_a_dag_fails_when_its_policy_says_so(text: str, dead: int, total: int, f
         ({Status.COMPLETED: 2, Status.READY: 0}, 0, True, DagStatus.COMPLETED),
     ],
 )
-def test_the_status_of_a_dag(
-    counts: dict[Status, int], unrequested: int, started: bool, status: DagStatus
-) -> None:
+def test_the_status_of_a_dag(counts: dict[Status, int], unrequested: int, started: bool, status: DagStatus) -> None:
     assert graph.dag_status(counts, unrequested_cancels=unrequested, started=started) is status

@@ -84,7 +84,7 @@ def test_check_agrees_with_the_table(status: Status | None, verb: Verb) -> None:
 def test_a_refusal_says_what_to_do_instead() -> None:
     with pytest.raises(IllegalTransition, match=r"task_1 is completed and cannot be retried: .*add a new task"):
         check(Status.COMPLETED, Verb.RETRY, "task_1")
-    with pytest.raises(IllegalTransition, match="is dead_lettered and cannot be completed: .*`retry`"):
+    with pytest.raises(IllegalTransition, match=r"is dead_lettered and cannot be completed: .*`retry`"):
         check(Status.DEAD_LETTERED, Verb.COMPLETE, "task_1")
 
 

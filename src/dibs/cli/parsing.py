@@ -22,22 +22,33 @@ class Command(NamedTuple):
     run: Run
     example: str
     about: str = ""
+    program: bool = False
+    """Whether `-- CMD ARG…` follows the options; it arrives as `args.program`, untouched."""
 
 
 def parse(name: str, command: Command, argv: Sequence[str]) -> argparse.Namespace | None:
     """The arguments; None when help was asked for and shown. Options that were not given are absent."""
     parser = Parser(
         prog=f"dibs {name}",
-        description=f"{summary_of(name)}." + (f"\n\n{command.about.strip()}" if command.about else ""),
+        description=_description(name, command),
         epilog=f"example:\n{_indented(command.example)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
         exit_on_error=False,
+        add_help=False,
     )
+    program: list[str] = []
+    if command.program and "--" in argv:
+        end = list(argv).index("--")
+        argv, program = argv[:end], list(argv[end + 1 :])
+    command.arguments(parser)
     parser.add_argument("--url", metavar="URL", default=None, help="where the tasks are kept")
     parser.add_argument("--json", action="store_true", default=False, help="print JSON")
-    command.arguments(parser)
+    parser.add_argument("-h", "--help", action="help", help="show this page")
+    if command.program:
+        parser.set_defaults(program=program)
+        parser.usage = parser.format_usage().removeprefix("usage: ").rstrip() + " -- CMD ARG…"
     try:
         args = parser.parse_args(argv)
     except HelpShown:
@@ -51,6 +62,10 @@ def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     """Those of the named options that were given, by name: the queue knows the defaults of the others."""
     values = vars(args)
     return {name: values[name] for name in names if name in values}
+
+
+LATER = argparse.SUPPRESS
+"""Help of an option that is read but refused by the queue until it works: none."""
 
 
 class HelpShown(Exception):
@@ -70,7 +85,7 @@ class Parser(argparse.ArgumentParser):
     def mistake(self, message: str, argument: str | None) -> Invalid:
         """The mistake as an error that names the field."""
         text = f"{message}; try `{self.prog} --help`"
-        return Invalid(text, code="usage", field=self._field(argument) if argument else None)
+        return Invalid(text, field=self._field(argument) if argument else None)
 
     def _field(self, argument: str) -> str:
         """The field behind an argument's name as argparse writes it (`--can`, `-a/--agent`, `ID`)."""
@@ -108,6 +123,13 @@ def moment(text: str) -> float | str:
 def listed(text: str) -> list[str]:
     """`a,b` as a list. Nothing at all is an empty list, so that an unset shell variable may be passed on."""
     return [part.strip() for part in text.split(",")] if text else []
+
+
+def _description(name: str, command: Command) -> str:
+    summary = summary_of(name)
+    first = summary[0].upper() + summary[1:].removesuffix("?")
+    end = "?" if summary.endswith("?") else "."
+    return first + end + (f"\n\n{command.about.strip()}" if command.about else "")
 
 
 def _indented(text: str) -> str:

@@ -23,10 +23,14 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """One column of a table. `wide` columns give way when the terminal is narrow; `status` ones are coloured."""
+    """One column of a table; `status` ones are coloured.
+
+    On a narrow terminal `wide` columns shrink first, then `spare` ones are left out; the others are never cut.
+    """
 
     title: str
     wide: bool = False
+    spare: bool = False
     right: bool = False
     status: bool = False
     style: str = ""
@@ -54,34 +58,65 @@ def print_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Non
         for row in rows:
             print_row(row)
         return
-    console().print(drawn_table(columns, rows))
+    surface = console()
+    surface.print(drawn_table(columns, rows, surface.width))
 
 
-def drawn_table(columns: Sequence[Column], rows: Iterable[Sequence[str]]) -> Table:
-    """The table as rich draws it."""
+def drawn_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width: int) -> Table:
+    """The table as rich draws it, without columns that are empty or do not fit."""
+    from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in columns:
+    cells = [[clean(cell) for cell in row] for row in rows]
+    sizes = [max((cell_len(row[place]) for row in cells), default=0) for place in range(len(columns))]
+    shown = _fitting(columns, sizes, width)
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
+    for place in shown:
+        column = columns[place]
         table.add_column(
             column.title,
             justify="right" if column.right else "left",
             no_wrap=True,
             overflow="ellipsis",
-            # A wide column shrinks first: the others keep their content whole.
+            min_width=min(LEAST, sizes[place]) if column.wide else _width(column, sizes[place]),
             ratio=1 if column.wide else None,
-            min_width=8 if column.wide else None,
         )
-    table.expand = any(column.wide for column in columns)
-    for row in rows:
+    table.expand = any(columns[place].wide for place in shown)
+    for row in cells:
         table.add_row(
             *(
-                status_text(cell) if column.status else Text(clean(cell), style=column.style)
-                for column, cell in zip(columns, row, strict=True)
+                status_text(row[place]) if columns[place].status else Text(row[place], style=columns[place].style)
+                for place in shown
             )
         )
     return table
+
+
+GAP = 2
+LEAST = 16
+"""To how many characters a wide column may shrink before others are left out for it."""
+
+
+def _width(column: Column, size: int) -> int:
+    sign = 2 if column.status else 0
+    return max(len(column.title), size + sign)
+
+
+def _fitting(columns: Sequence[Column], sizes: Sequence[int], width: int) -> list[int]:
+    """The columns to show, by place: those that say something, less spare ones until the rest fits."""
+    shown = [place for place, size in enumerate(sizes) if size or not (columns[place].spare or columns[place].wide)]
+
+    def needed() -> int:
+        least = (
+            min(LEAST, sizes[place]) if columns[place].wide else _width(columns[place], sizes[place]) for place in shown
+        )
+        return sum(size + GAP for size in least)
+
+    for place in reversed(range(len(columns))):
+        if needed() > width and columns[place].spare and place in shown:
+            shown.remove(place)
+    return shown
 
 
 def status_text(status: str) -> Text:
@@ -125,19 +160,14 @@ def line(*parts: tuple[str, str]) -> Text:
 
     drawn = Text()
     for text, style in parts:
-        drawn.append(clean_edges(text), style=style)
+        drawn.append(clean(text), style=style)
     return drawn
 
 
-def clean_edges(text: str) -> str:
-    """Cleaned on one line; spaces at its ends stay, they are layout."""
-    return text if text.isprintable() else clean(text)
-
-
 def print_heading(text: str) -> None:
-    """A heading above a block."""
+    """A heading above a block; on a terminal with a free line before it."""
     if on_terminal():
-        console().print(line((text, "bold")))
+        console().print(line(("", "")), line((text, "bold")), sep="\n")
     else:
         print(text)
 
@@ -169,5 +199,4 @@ def print_json_block(text: str) -> None:
 
 def hint(text: str) -> None:
     """A word of help beside the output, never inside it."""
-    if sys.stderr.isatty() or not on_terminal():
-        print(text, file=sys.stderr)
+    print(text, file=sys.stderr)

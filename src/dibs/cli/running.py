@@ -18,6 +18,7 @@ INTERRUPTED = 130
 
 def run(argv: list[str]) -> int:
     """Run one command line; every error ends here as a message and an exit code."""
+    _mend_streams()
     as_json = "--json" in (argv[: argv.index("--")] if "--" in argv else argv)
     try:
         code = _dispatch(argv)
@@ -38,6 +39,16 @@ def run(argv: list[str]) -> int:
     return code
 
 
+def _mend_streams() -> None:
+    """Output must not fail because it was closed, or because its encoding lacks a sign."""
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - it lasts as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stdout.encoding.lower() != "utf-8" and hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")
+
+
 def _dispatch(argv: list[str]) -> int:
     options, name, rest = _split(argv)
     if name is None or name == "--version":
@@ -49,7 +60,7 @@ def _dispatch(argv: list[str]) -> int:
 
     module = module_of(name)
     if module is None:
-        raise Invalid(_unknown(name), code="unknown_command", field="command")
+        raise Invalid(_unknown(name), field="command")
     if name in NESTED:
         more, second, rest = _split(rest)
         options += more
@@ -61,7 +72,7 @@ def _dispatch(argv: list[str]) -> int:
         if second not in dict(NESTED[name]):
             known = ", ".join(dict(NESTED[name]))
             message = f"`dibs {name}` knows {known}; not {second!r}"
-            raise Invalid(message, code="unknown_command", field="command")
+            raise Invalid(message, field="command")
         name = f"{name} {second}"
     from dibs.cli.parsing import parse
 
@@ -84,9 +95,11 @@ def _split(argv: list[str]) -> tuple[list[str], str | None, list[str]]:
             options.append(option)
         elif option == "--url" and rest:
             options += [option, rest.pop(0)]
+        elif option == "--url":
+            raise Invalid("--url needs a value, such as sqlite:work.db", field="url")
         else:
             field = option.lstrip("-").partition("=")[0]
-            raise Invalid(f"unknown option {option}; try `dibs --help`", code="usage", field=field)
+            raise Invalid(f"unknown option {option}; try `dibs --help`", field=field)
     if rest and rest[0] == "help":
         rest = [*rest[1:], "--help"] if len(rest) > 1 else []
     return (options, rest[0], rest[1:]) if rest else (options, None, [])

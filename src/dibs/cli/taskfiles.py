@@ -5,10 +5,9 @@ A field nobody knows is refused, never ignored: a misspelt `after` would run a t
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
-from dibs.cli.values import MAX_BYTES, read_file
+from dibs.cli.values import MAX_BYTES, read_file, read_stdin
 from dibs.errors import Invalid
 from dibs.model.retry import Retry
 from dibs.model.task import NewTask
@@ -73,11 +72,11 @@ def _refuse_unknown(written: dict[Any, Any], known: tuple[str, ...], where: str)
 
             close = get_close_matches(str(name), known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known are: {', '.join(known)}"
-            raise Invalid(f"{where} has an unknown field {str(name)!r}; {hint}", field=str(name), code="unknown_field")
+            raise Invalid(f"{where} has an unknown field {str(name)!r}; {hint}", field=str(name))
 
 
 def _read(path: str) -> Any:
-    content = sys.stdin.buffer.read(MAX_BYTES + 1) if path == "-" else read_file(path, "file")
+    content = read_stdin("file") if path == "-" else read_file(path, "file")
     if len(content) > MAX_BYTES:
         raise Invalid(f"the file has more than {MAX_BYTES:,} bytes", field="file", code="too_large")
     if path.endswith((".yaml", ".yml")):
@@ -100,12 +99,7 @@ def _yaml(content: bytes) -> Any:
     class Loader(yaml.SafeLoader):
         """YAML as far as it is JSON: instants stay the text that was written, a key may stand once."""
 
-        yaml_implicit_resolvers = {
-            first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-            for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-        }
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Any, Any]:
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             seen: set[str] = set()
             for key, _ in node.value:
                 name = str(key.value)
@@ -115,6 +109,10 @@ def _yaml(content: bytes) -> Any:
                 seen.add(name)
             return super().construct_mapping(node, deep)
 
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
     try:
         return yaml.load(content, Loader)  # noqa: S506 - a SafeLoader
     except RecursionError:

@@ -42,7 +42,7 @@ def read_output(source: str, field: str) -> Any:
 def read_source(source: str, field: str) -> bytes:
     """The bytes behind `TEXT|@file|-`."""
     if source == "-":
-        content = sys.stdin.buffer.read(MAX_BYTES + 1)
+        content = read_stdin(field)
     elif source.startswith("@"):
         content = read_file(source[1:], field)
     else:
@@ -50,6 +50,13 @@ def read_source(source: str, field: str) -> bytes:
     if len(content) > MAX_BYTES:
         raise Invalid(f"{field} has more than {MAX_BYTES:,} bytes.", field=field, code="too_large")
     return content
+
+
+def read_stdin(field: str) -> bytes:
+    """Standard input's bytes (one more than the limit at most)."""
+    if sys.stdin is None:
+        raise Invalid(f"{field}: standard input is closed.", field=field)
+    return sys.stdin.buffer.read(MAX_BYTES + 1)
 
 
 def read_file(path: str, field: str) -> bytes:
@@ -80,7 +87,7 @@ def _lenient(content: bytes, source: str, field: str) -> Any:
 
 def _advice(source: str, field: str) -> str:
     if source == "-" or source.startswith("@"):
-        return "JSON looks like {\"topic\": \"CORS\"}; plain text needs double quotes."
+        return 'JSON looks like {"topic": "CORS"}; plain text needs double quotes.'
     if field == "payload" or source[:1] in "{[":
-        return f"Quote it for the shell: --{field} '{{\"topic\": \"CORS\"}}', or pass @file or - (standard input)."
+        return f'Quote it for the shell: --{field} \'{{"topic": "CORS"}}\', or pass @file or - (standard input).'
     return f"Text needs two kinds of quotes: --{field} '\"{source}\"'; or pass @file or - (standard input)."

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-
-from dibs.rules.schedule import RETENTION_S
 from typing import TYPE_CHECKING
 
+from dibs.rules.schedule import RETENTION_S
+
 if TYPE_CHECKING:
-    from dibs.stores.contract import Store
-    from dibs.rules.retry import PoisonPolicy
     from collections.abc import Callable
+
+    from dibs.rules.retry import PoisonPolicy
+    from dibs.stores.contract import Store
 
 BATCH = 500
 """How much one pass of a duty takes on; the next pass goes on."""

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     Pair = tuple[str, str]
 
 
+IMPLICIT = "continue"
+"""The policy of a dag that nobody declared: it came about because tasks were joined by edges or spawned."""
+
+
 class FailurePolicy(Struct, frozen=True):
     """When dead letters fail their dag: at once, never while others can run, or above a threshold."""
 

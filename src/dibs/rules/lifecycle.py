@@ -188,9 +188,7 @@ def check(status: Status | None, verb: Verb, task_id: str) -> None:
     if verb in TABLE[status]:
         return
     if status is None:
-        raise IllegalTransition(
-            f"Task {task_id} does not exist yet and cannot be {_DONE[verb]}: add it first."
-        )
+        raise IllegalTransition(f"Task {task_id} does not exist yet and cannot be {_DONE[verb]}: add it first.")
     raise IllegalTransition(f"Task {task_id} is {status} and cannot be {_DONE[verb]}: {_NEXT_STEP[status]}.")
 
 
@@ -209,9 +207,7 @@ def diagram() -> str:
     Verbs that leave the status as it is are not drawn; what every holder may do is drawn once.
     """
     moves = {
-        status: {
-            (target, verb) for verb, targets in verbs.items() for target in targets if target is not status
-        }
+        status: {(target, verb) for verb, targets in verbs.items() for target in targets if target is not status}
         for status, verbs in TABLE.items()
     }
     holders = [status for status in Status if status in HELD]

@@ -16,7 +16,7 @@ from msgspec import json as _json
 from dibs.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
 MAX_DEPTH = 64
 
@@ -36,8 +36,9 @@ def json_bytes(value: Any, field: str, *, max_bytes: int, max_depth: int = MAX_D
     """
     encoded = _sound(value, max_depth)
     if encoded is None:
-        for path, fault in _faults(value, max_depth):
-            raise Invalid(f"{field}{path} {fault}.", field=field)
+        fault = _find_fault(value, max_depth)
+        if fault:
+            raise Invalid(f"{field}{fault}.", field=field)
         encoded = _encode_odd(value)
     if len(encoded) > max_bytes:
         raise Invalid(
@@ -117,27 +118,28 @@ def _shallow(value: Any, max_depth: int) -> bool:
     return not any(isinstance(child, (dict, list)) for child in level)
 
 
-def _faults(root: Any, max_depth: int) -> Iterator[tuple[str, str]]:
-    """What keeps a value from being plain JSON: where, and what it is. Ends at the first thing too deep."""
+def _find_fault(root: Any, max_depth: int) -> str | None:
+    """Something that keeps a value from being plain JSON: where, and what it is; None if nothing does."""
     stack: list[tuple[Any, int, str]] = [(root, 0, "")]
     while stack:
         value, depth, path = stack.pop()
         if not isinstance(value, (dict, list, tuple)):
             fault = _leaf_fault(value)
             if fault:
-                yield path, fault
+                return f"{path} {fault}"
         elif depth >= max_depth:
-            yield "", f"is nested more than {max_depth} levels deep; flatten it"
-            return
+            return f" is nested more than {max_depth} levels deep; flatten it"
         elif isinstance(value, dict):
             for key, item in value.items():
                 if not isinstance(key, str):
-                    yield path, f"has the key {ascii(key)[:60]}; keys must be text"
-                elif fault := _text_fault(key):
-                    yield path, f"has a key that contains {fault}; remove it"
-                stack.append((item, depth + 1, f"{path}.{ascii(key)[1:41]}".removesuffix("'")))
+                    return f"{path} has the key {ascii(key)[:60]}; keys must be text"
+                fault = _text_fault(key)
+                if fault:
+                    return f"{path} has a key that contains {fault}; remove it"
+                stack.append((item, depth + 1, f"{path}.{key[:40]}"))
         else:
             stack.extend((item, depth + 1, f"{path}[{index}]") for index, item in enumerate(value))
+    return None
 
 
 def _leaf_fault(value: object) -> str | None:
@@ -148,9 +150,7 @@ def _leaf_fault(value: object) -> str | None:
         return "has too many digits; pass it as text" if value.bit_length() > _MAX_INT_BITS else None
     if isinstance(value, float):
         return None if isfinite(value) else "is not a finite number; JSON has no NaN and no infinity"
-    return (
-        None if value is None else f"is of type {type(value).__name__}, which JSON does not have; convert it"
-    )
+    return None if value is None else f"is of type {type(value).__name__}, which JSON does not have; convert it"
 
 
 def _text_fault(value: str) -> str | None:

@@ -6,7 +6,8 @@ it is handed out again at once, as a *suspect*. In this order:
 
 1. three crashes — or the same error from two agents in three attempts — make a **poison pill**;
 2. a reason that is not retried, `retry=False`, or the last attempt used up make a **dead letter**;
-3. anything else is tried again, at once (`ready`) or after a delay (`retrying`). Work lost with its
+3. a rate limit is nobody's failure: it uses up no attempt, until it has hit twenty times in a row;
+4. anything else is tried again, at once (`ready`) or after a delay (`retrying`). Work lost with its
    worker never waits.
 """
 
@@ -56,6 +57,10 @@ MAX_DELAY_S = 365 * DAY_S
 MAX_RETRY_AFTER_S = DAY_S
 MAX_TIMEOUT_S = 7 * DAY_S
 MAX_RELEASE_DELAY_S = 300.0
+RATE_LIMIT_DELAY_S = 60.0
+MAX_RATE_LIMIT_DELAY_S = 3_600.0
+MAX_RATE_LIMITS = 20
+"""So many rate limits in a row count as a failure."""
 
 _DEFAULT = Retry()
 
@@ -82,7 +87,10 @@ class PoisonPolicy(Struct, frozen=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What becomes of a task after a failure. `fallback`: the next claim offers its fallback models."""
+    """What becomes of a task after a failure.
+
+    `fallback`: the next claim offers its fallback models. `limited`: a rate limit, which is not counted.
+    """
 
     next: Status
     delay_s: float = 0.0
@@ -93,6 +101,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     reason: str
     fallback: bool = False
     fingerprint: str | None = None
+    limited: bool = False
 
 
 _DEFAULT_POISON = PoisonPolicy()
@@ -116,9 +125,7 @@ def parse(text: object) -> Retry:
     if len(values) < 2:
         return Retry(strategy=strategy, delay=delay, cap=max(delay, _DEFAULT.cap))
     if values[1] < delay:
-        raise Invalid(
-            f"retry {text!r} has a cap below its first delay; write the longer one last.", field="retry"
-        )
+        raise Invalid(f"retry {text!r} has a cap below its first delay; write the longer one last.", field="retry")
     return Retry(strategy=strategy, delay=delay, cap=values[1])
 
 
@@ -142,8 +149,8 @@ def check(policy: object) -> Retry:
             multiplier=validation.number(policy.multiplier, "multiplier", 1, 100),
             jitter=validation.number(policy.jitter, "jitter", 0, 1),
             timeout_multiplier=validation.number(policy.timeout_multiplier, "timeout_multiplier", 1, 100),
-            retry_on=None if policy.retry_on is None else validation.names(policy.retry_on, "retry_on"),
-            no_retry_on=validation.names(policy.no_retry_on, "no_retry_on"),
+            retry_on=None if policy.retry_on is None else validation.names(policy.retry_on, "retry_on", ordered=True),
+            no_retry_on=validation.names(policy.no_retry_on, "no_retry_on", ordered=True),
         )
     except Invalid as error:
         raise Invalid(f"retry: {error.message}", field="retry") from None
@@ -190,6 +197,18 @@ def after_failure(
             reason=failure.reason,
             fallback=_falls_back(task, task.attempts),
         )
+    # `task.releases` counts the claims in a row that ended without an attempt, rate limits among them.
+    limited = task.releases + 1 if failure.reason == "rate_limit" else 0
+    if 0 < limited < MAX_RATE_LIMITS and failure.retry:
+        return Verdict(
+            next=Status.RETRYING,
+            delay_s=_wait_out(failure, limited, draw),
+            counts_attempt=False,
+            counts_crash=False,
+            reason=failure.reason,
+            fallback=_falls_back(task, task.attempts),
+            limited=True,
+        )
     crashed = expired or failure.crash
     attempts = task.attempts + 1
     mark = None if expired else fingerprint(failure.reason, failure.error)
@@ -197,12 +216,7 @@ def after_failure(
     poisonous = (crashed and task.crashes + 1 >= poison.crashes) or (
         poison.enabled and mark is not None and _repeats(task, previous, agent, mark, poison)
     )
-    if (
-        poisonous
-        or not failure.retry
-        or attempts >= task.max_attempts
-        or not retryable(policy, failure.reason)
-    ):
+    if poisonous or not failure.retry or attempts >= task.max_attempts or not retryable(policy, failure.reason):
         return Verdict(
             next=Status.DEAD_LETTERED,
             counts_attempt=True,
@@ -292,6 +306,14 @@ def _growth(policy: Retry, failures: int) -> float:
     if policy.strategy == "quadratic":
         return float(failures) ** 2
     return float(failures) if policy.strategy == "linear" else 1.0
+
+
+def _wait_out(failure: Failure, limited: int, draw: float) -> float:
+    """How long a rate limit is waited out: as it says, else longer and longer, with up to a tenth more at random."""
+    if failure.retry_after is not None:
+        return min(max(failure.retry_after, 1.0), MAX_RETRY_AFTER_S)
+    wait = min(RATE_LIMIT_DELAY_S * 2.0 ** (limited - 1), MAX_RATE_LIMIT_DELAY_S)
+    return wait * (1 + 0.1 * draw)
 
 
 def _falls_back(task: Task, attempts: int) -> bool:

@@ -66,9 +66,7 @@ def text(value: object, field: str, *, max_chars: int = MAX_NAME_CHARS, blank: b
     if not blank and not value.strip():
         raise Invalid(f"{field} must not be empty or blank.", field=field)
     if len(value) > max_chars:
-        raise Invalid(
-            f"{field} has {len(value):,} characters; at most {max_chars:,} are allowed.", field=field
-        )
+        raise Invalid(f"{field} has {len(value):,} characters; at most {max_chars:,} are allowed.", field=field)
     if not value.isprintable():
         for position, char in enumerate(value):
             fault = _char_fault(char)
@@ -89,9 +87,7 @@ def duration_s(value: object, field: str, *, low: float = 0.0, high: float = MAX
     if wanted is None or wanted != wanted:
         raise Invalid(f"{field} must be {_DURATION}, not {_shown(value)}.", field=field)
     if not low <= wanted <= high:
-        raise Invalid(
-            f"{field} must be between {_span(low)} and {_span(high)}, not {_shown(value)}.", field=field
-        )
+        raise Invalid(f"{field} must be between {_span(low)} and {_span(high)}, not {_shown(value)}.", field=field)
     return float(wanted)
 
 
@@ -127,9 +123,7 @@ def number(value: object, field: str, low: float, high: float) -> float:
 def whole(value: object, field: str, low: int, high: int) -> int:
     """A whole number from `low` to `high`; not a bool, not a float."""
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise Invalid(
-            f"{field} must be a whole number from {low:,} to {high:,}, not {_shown(value)}.", field=field
-        )
+        raise Invalid(f"{field} must be a whole number from {low:,} to {high:,}, not {_shown(value)}.", field=field)
     return int(value)
 
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
 
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import HELD, Status
 from dibs.model.views import Agent, Blocker, Why
 from dibs.rules.matching import may_serve
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dibs.model.task import Task
-    from datetime import datetime
     from collections.abc import Sequence
+    from datetime import datetime
+
+    from dibs.model.task import Task
 
 LOST_AFTER_S = 90.0
 """An agent that has not been heard of for this long is lost."""

@@ -85,16 +85,14 @@ class Facts:
     def _step_name(self, name: str) -> str:
         return self._name(validation.text(name, "name"))
 
-    def _spawn_arguments(
-        self, type: str, payload: Any, wait: bool, options: dict[str, Any]
-    ) -> dict[str, Any]:
+    def _spawn_arguments(self, type: str, payload: Any, wait: bool, options: dict[str, Any]) -> dict[str, Any]:
         name = options.pop("name", None)
         unknown = options.keys() - _OPTIONS
         if unknown:
             option = min(unknown)
             raise Invalid(f"spawn has no option {option!r}.", field=option)
         name = self._name("spawn" if name is None else validation.text(name, "name"))
-        return {"task": NewTask(type, payload, **options), "name": name, "wait": wait}
+        return {"type": type, "payload": payload, "options": options, "name": name, "wait": wait}
 
 
 class Context(Facts):
@@ -160,7 +158,7 @@ class Context(Facts):
 class SyncContext(Facts):
     """What a handler in a thread or a child process is given as `ctx`: the same verbs, blocking.
 
-    `call` carries a verb to the worker and waits for its answer; `tell` carries log lines and spending, which need none.
+    `call` carries a verb to the worker and waits for its answer; `tell` carries what needs none (log lines, spending).
     """
 
     def __init__(

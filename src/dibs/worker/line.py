@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import convert
 from msgspec.json import decode, encode
 
 from dibs.errors import Conflict, Invalid, LeaseLost
-from dibs.model.status import FINAL, Status
+from dibs.model.retry import Retry
+from dibs.model.status import Status
 from dibs.model.task import NewTask, Task
 from dibs.rules import validation
 from dibs.stores.values import Entry
 from dibs.worker.outcomes import ChildFailed, Suspend
-from dibs.worker.work import CANCELLED, LOST
+from dibs.worker.work import Stop
 
 if TYPE_CHECKING:
     from dibs.queue import Queue
@@ -68,14 +70,29 @@ class Line:
             self._steps[name] = recorded
         return decode(recorded.value)
 
-    async def spawn(self, task: NewTask, name: str, wait: bool) -> Task:
-        """Add a child once. With `wait` either it has ended and is returned (ChildFailed if badly), or this run ends."""
+    async def spawn(self, type: str, payload: Any, options: dict[str, Any], name: str, wait: bool) -> Task:
+        """Add a child once. With `wait`, either it has ended and is returned (badly: ChildFailed), or this run ends."""
         self._check()
-        suspended, child = await self._spawn(task, name, wait)
-        if suspended:
-            self.work.suspended = True
+        work = self.work
+        if isinstance(options.get("retry"), dict):  # as it arrives from a child process
+            options["retry"] = convert(options["retry"], Retry)
+        spec = NewTask(type, payload, **options)
+        try:
+            if wait:
+                # The claim may end here, and lines can only be written while it is held.
+                await write_lines(self._queue, work)
+            inserted = await self._queue.spawn_below(work.claim, [spec], wait=wait, name=name, used=work.usage)
+        except LeaseLost:
+            work.stop(Stop.LOST)
+            raise
+        if inserted.suspended:
+            work.suspended = True
             raise Suspend
-        if wait and child.status in FINAL and child.status is not Status.COMPLETED:
+        child = inserted.tasks[0]
+        if not wait:
+            return child
+        child = await self._queue.get(child.id)
+        if child.status is not Status.COMPLETED:
             raise ChildFailed(child)
         return child
 
@@ -95,7 +112,7 @@ class Line:
             }
         news = await self._queue.renew(claim, progress=progress, note=note, **spent)
         if news.cancel:
-            self.work.stop(CANCELLED)
+            self.work.stop(Stop.CANCELLED)
 
     async def checkpoint(self, data: Any) -> None:
         """Replace what the next attempt finds as its last checkpoint."""
@@ -103,40 +120,34 @@ class Line:
         kept, _ = validation.clean(data)
         await self._write(Entry(kind="checkpoint", value=encode(kept)))
 
-    async def write_lines(self) -> None:
-        """Write the log lines that have gathered. A lost lease loses them: they belong to nobody's attempt."""
-        lines = self.work.take_lines()
-        if not lines:
-            return
-        claim = self.work.claim
-        entries = [
-            Entry(kind="log", value=encode(validation.clean_text(line, MAX_LINE_CHARS)[0])) for line in lines
-        ]
-        await self._queue.store.write_journal(claim.task.id, claim.fence, entries)
-
     def _check(self) -> None:
         """Work that has ended has no more to say, whatever its thread still does."""
         if self.work.suspended:
             raise Suspend
         if self.work.over or self.work.stopped is not None:
-            raise LeaseLost(f"this attempt at {self.work.claim.task.id} has ended ({self.work.stopped}).")
+            why = self.work.stopped.value if self.work.stopped else "it was settled"
+            raise LeaseLost(f"this attempt at {self.work.claim.task.id} has ended: {why}.")
 
     async def _read_steps(self) -> dict[str, Entry]:
         claim = self.work.claim
         # Nothing can have been recorded before the first claim.
         if claim.fence == 1:
             return {}
-        journal = await self._queue.store.read_journal(claim.task.id)
+        journal = await self._queue.journal(claim.task.id)
         return {entry.name: entry for entry in journal if entry.kind == "step"}
 
     async def _write(self, entry: Entry) -> Entry:
-        claim = self.work.claim
         try:
-            [recorded] = await self._queue.store.write_journal(claim.task.id, claim.fence, [entry])
+            [recorded] = await self._queue.record(self.work.claim, [entry])
         except LeaseLost:
-            self.work.stop(LOST)
+            self.work.stop(Stop.LOST)
             raise
         return recorded
 
-    async def _spawn(self, task: NewTask, name: str, wait: bool) -> tuple[bool, Task]:
-        raise NotImplementedError
+
+async def write_lines(queue: Queue, work: Work) -> None:
+    """Write the log lines that have gathered. A lost lease loses them: they belong to nobody's attempt."""
+    lines = work.take_lines()
+    if lines:
+        entries = [Entry(kind="log", value=encode(validation.clean_text(line, MAX_LINE_CHARS)[0])) for line in lines]
+        await queue.record(work.claim, entries)

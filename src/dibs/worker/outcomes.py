@@ -24,7 +24,7 @@ _HERE = __file__.rsplit("/", 1)[0] + "/"
 
 
 class RetryLater(Exception):
-    """Raised by a handler: this attempt failed; try again `after` seconds (or "5m") from now, whatever the policy says."""
+    """Raised by a handler: this attempt failed; try again in `after` seconds (or "5m"), whatever the policy."""
 
     def __init__(self, after: float | str, why: str = "the handler asked to be retried later") -> None:
         super().__init__(why)
@@ -60,7 +60,7 @@ class ChildFailed(DibsError):
 
 
 class Suspend(BaseException):
-    """Ends a run whose task now waits for its children. Not an Exception: a handler's `except Exception` must not stop it."""
+    """Ends a run whose task now waits for its children. A handler's `except Exception` must not stop it."""
 
 
 class Completed(Struct):

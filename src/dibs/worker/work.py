@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import deque
+from enum import Enum
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dibs.stores.values import Usage
@@ -14,13 +17,20 @@ if TYPE_CHECKING:
     from dibs.model.claim import Claim
     from dibs.worker.app import Handler
 
-TIMEOUT = "timeout"
-CANCELLED = "cancelled"
-LOST = "lost"
-LEAVING = "leaving"
-"""Why work is stopped: over its timeout; cancelled by request; its lease is gone; the worker leaves."""
+
+class Stop(Enum):
+    """Why work is stopped before it ended by itself."""
+
+    TIMEOUT = "over its timeout"
+    CANCELLED = "cancelled"
+    LOST = "its lease is lost"
+    LEAVING = "the worker leaves"
+
 
 NEVER = float("inf")
+
+MAX_LINES = 1_000
+"""Unwritten log lines kept per task: no more than the task's log itself keeps."""
 
 
 class Work:
@@ -45,6 +55,7 @@ class Work:
         "stopped_at",
         "suspended",
         "task",
+        "timeout_s",
         "usage",
         "usage_changed",
     )
@@ -63,18 +74,19 @@ class Work:
         self.arrived = arrived
         self.lease_until = lease_until
         self.began: float | None = None
+        self.timeout_s = handler.timeout_s if claim.timeout_s is None else claim.timeout_s
         self.ends_at = NEVER
         self.task: asyncio.Task[None] | None = None
         self.group: int | None = None
-        self.stopped: str | None = None
+        self.stopped: Stop | None = None
         self.stopped_at = NEVER
         self.over = False
         self.suspended = False
         self.usage: Usage | None = None
         self.usage_changed = False
-        self.lines: list[str] | None = None
+        self.lines: deque[str] | None = None
 
-    def stop(self, why: str) -> None:
+    def stop(self, why: Stop) -> None:
         """End this work now, from any thread. The first reason given stays; work that is over is left alone.
 
         A process group hears of it at once, even while the event loop is blocked.
@@ -82,6 +94,7 @@ class Work:
         if self.over or self.stopped is not None:
             return
         self.stopped = why
+        self.stopped_at = monotonic()
         if self.group is not None:
             signal_group(self.group, signal.SIGTERM)
         try:
@@ -111,13 +124,15 @@ class Work:
     def log(self, line: str) -> None:
         """Keep a line for the task's log; the worker writes it with the next batch."""
         if self.lines is None:
-            self.lines = []
+            self.lines = deque(maxlen=MAX_LINES)
         self.lines.append(line)
 
     def take_lines(self) -> list[str]:
-        """The lines not written yet; they are the caller's now."""
-        lines, self.lines = self.lines, None
-        return lines or []
+        """The lines not written yet; they are the caller's now. Its thread may be adding more meanwhile."""
+        lines: list[str] = []
+        while self.lines:
+            lines.append(self.lines.popleft())
+        return lines
 
     def _cancel(self) -> None:
         if not self.over and self.task is not None:

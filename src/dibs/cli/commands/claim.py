@@ -154,6 +154,6 @@ COMMANDS = {
         spawn_arguments,
         spawn,
         about="The file holds a list of tasks as in `dibs dag submit --help`. Prints their ids.",
-        example="""echo '[{"type": "research", "payload": {"topic": "preflight"}}]' | dibs spawn task_01j… --fence 1 -""",
+        example="""echo '[{"type": "research", "payload": {"topic": "CORS"}}]' | dibs spawn task_01j… --fence 1 -""",
     ),
 }

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from msgspec import json
+
 from dibs.cli import wording
 from dibs.cli.connecting import opened
-from dibs.cli.output import on_terminal, print_json
+from dibs.cli.output import on_terminal, print_json, print_row
 from dibs.cli.parsing import Command, given, whole
 from dibs.cli.render import (
     Column,
@@ -27,17 +29,19 @@ if TYPE_CHECKING:
 
     from dibs.model.attempt import Attempt
     from dibs.model.task import Task
-    from dibs.model.views import Page, Why
+    from dibs.model.views import Page, Stats, Why
+
+LOG_LINES = 20
 
 TASK_COLUMNS = (
     Column("ID"),
     Column("STATUS", status=True),
     Column("TYPE"),
     Column("TITLE", wide=True),
-    Column("PRIO", right=True),
-    Column("TRIES", right=True),
-    Column("AGENT"),
-    Column("CREATED", style="bright_black"),
+    Column("PRIO", right=True, spare=True),
+    Column("TRIES", right=True, spare=True),
+    Column("AGENT", spare=True),
+    Column("CREATED", spare=True, style="bright_black"),
 )
 
 
@@ -114,7 +118,11 @@ def show(args: Namespace) -> int:
             return 0
         why = queue.why(args.id)
         attempts = queue.history(args.id)
+        log = [entry.value for entry in queue.journal(args.id) if entry.kind == "log"]
     _print_task(task, why)
+    if log:
+        print_heading("log" if len(log) <= LOG_LINES else f"log, the last {LOG_LINES} of {len(log):,} lines")
+        print_block("\n".join(json.decode(value, type=str) for value in log[-LOG_LINES:]))
     if attempts:
         print_heading("attempts")
         _print_attempts(attempts)
@@ -219,9 +227,9 @@ def _print_attempts(attempts: list[Attempt]) -> None:
         Column("OUTCOME", status=True),
         Column("AGENT"),
         Column("TOOK", right=True),
-        Column("ENDED", style="bright_black"),
-        Column("COST", right=True),
-        Column("REASON"),
+        Column("ENDED", style="bright_black", spare=True),
+        Column("COST", right=True, spare=True),
+        Column("REASON", spare=True),
         Column("ERROR", wide=True),
     )
     print_table(
@@ -279,22 +287,37 @@ def stats(args: Namespace) -> int:
     if args.json:
         print_json(found)
         return 0
+    if not on_terminal():
+        print_stats_rows(found)
+        return 0
     instant = when()
     columns = (Column("STATUS", status=True), Column("TASKS", right=True))
-    print_heading("tasks")
-    print_table(columns, ((status, str(count)) for status, count in found.by_status.items() if count))
+    print_table(columns, ((status, f"{count:,}") for status, count in found.by_status.items() if count))
     if found.lanes:
-        print_heading("\nlanes with something ready" if on_terminal() else "lanes")
+        print_heading("lanes with something ready")
         print_table(LANE_COLUMNS, (lane_row(lane, instant) for lane in found.lanes))
     if found.agents:
-        print_heading("\nagents" if on_terminal() else "agents")
+        print_heading("agents")
         print_table(
             (Column("AGENT"), Column("HEARD OF", style="bright_black"), Column("CAN", wide=True)),
             ((agent.id, instant(agent.heard_at), ", ".join(agent.capabilities)) for agent in found.agents),
         )
     if found.cost_usd is not None:
-        print_line(("cost\t" if not on_terminal() else "\ncost  ", ""), (wording.usd(found.cost_usd), ""))
+        print_heading(f"cost {wording.usd(found.cost_usd)}")
     return 0
+
+
+def print_stats_rows(found: Stats) -> None:
+    """The same for programs, a record per line: what it is, then its cells."""
+    for status, count in found.by_status.items():
+        if count:
+            print_row(("status", status, count))
+    for lane in found.lanes:
+        print_row(("lane", *lane_row(lane, wording.absolute)))
+    for agent in found.agents:
+        print_row(("agent", agent.id, wording.absolute(agent.heard_at), ", ".join(agent.capabilities)))
+    if found.cost_usd is not None:
+        print_row(("cost", found.cost_usd))
 
 
 LANE_COLUMNS = (
@@ -302,8 +325,8 @@ LANE_COLUMNS = (
     Column("READY", right=True),
     Column("OLDEST", style="bright_black"),
     Column("REQUIRES", wide=True),
-    Column("ASSIGNEE"),
-    Column("MODELS"),
+    Column("ASSIGNEE", spare=True),
+    Column("MODELS", spare=True),
 )
 
 

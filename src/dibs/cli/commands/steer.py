@@ -59,7 +59,7 @@ def priority(args: Namespace) -> int:
     with opened(args) as queue:
         task = queue.set_priority(args.id, args.priority)
     if args.json:
-        print_json(task or args.id)
+        print_json(task)
     return 0
 
 
@@ -73,7 +73,7 @@ def link(args: Namespace) -> int:
     with opened(args) as queue:
         task = queue.link(args.id, after=args.after)
     if args.json:
-        print_json(task or args.id)
+        print_json(task)
     return 0
 
 

@@ -1,7 +1,7 @@
 """Events leave with the commit that made them: one row per commit, its events folded into groups.
 
-A group is `[types, at, agent, reason, items]`; an item is `[task_id, dag_id]`, or `[task_id, dag_id, agent, reason,
-data]` where those differ from the group's. Every item has each of the types, in order. Groups are unfolded when they are read.
+A group is `[types, at, agent, reason, items]`. An item is a task's id, if its dag is virtual; else `[task_id, dag_id]`; with data
+`[task_id, dag_id, data]`. Every item has each of the types, in order. Groups are unfolded when they are read.
 `seq` is dense: a row's events have the numbers `last_seq - count + 1` to `last_seq`.
 """
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dibs.model.event import Event
+from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros
 
 if TYPE_CHECKING:
@@ -25,6 +26,12 @@ SELECT coalesce(max(last_seq), 0) + ?1, ?1, ?2, ?3 FROM outbox
 """
 _AFTER = "SELECT last_seq, count, body FROM outbox WHERE last_seq > ? ORDER BY last_seq"
 
+_FIRST = "SELECT last_seq - count, CASE WHEN count > 0 THEN at END FROM outbox ORDER BY last_seq LIMIT 1"
+_EMPTY = """
+UPDATE outbox SET count = 0, body = '[]'
+WHERE last_seq = (SELECT max(last_seq) FROM outbox) AND at < ?1 AND count > 0
+    AND NOT EXISTS (SELECT 1 FROM outbox WHERE last_seq < (SELECT max(last_seq) FROM outbox))
+"""
 _PRUNE = """
 DELETE FROM outbox WHERE at < ?2 AND last_seq IN (
     SELECT last_seq FROM outbox WHERE last_seq < (SELECT max(last_seq) FROM outbox) ORDER BY last_seq LIMIT ?1
@@ -48,7 +55,7 @@ class Outbox:
         self,
         types: Sequence[str],
         at: int,
-        items: list[list[Any]],
+        items: list[Any],
         agent: str | None = None,
         reason: str | None = None,
     ) -> None:
@@ -69,7 +76,7 @@ class Outbox:
         data: dict[str, Any] | None = None,
     ) -> None:
         """A single event."""
-        item = [task_id, dag_id] if not data else [task_id, dag_id, agent, reason, data]
+        item = [task_id, dag_id, data] if data else [task_id, dag_id]
         self.add((type,), at, [item], agent, reason)
 
     def mark(self) -> tuple[int, int]:
@@ -88,31 +95,31 @@ class Outbox:
             connection.execute(_ADD, (self.count, self.groups[-1][1], body))
 
 
-def read_after(connection: apsw.Connection, after: int, limit: int) -> list[Event]:
+def read_after(connection: apsw.Connection, after: int, limit: int, now: int) -> list[Event]:
     """Events with seq > after, at most `limit`; `gap` first if some of them are gone."""
     events: list[Event] = []
-    expected = after + 1
+    first = connection.execute(_FIRST).fetchone()
+    if first is None:
+        return events
+    last_lost, at = first
+    if after < last_lost:
+        events.append(Event(seq=last_lost, type="gap", at=from_micros(now if at is None else at)))
+        after = last_lost
     for last_seq, count, body in connection.execute(_AFTER, (after,)):
-        seq = last_seq - count + 1
+        seq = last_seq - count
         for types, at, agent, reason, items in _decode(body):
-            if seq + len(types) * len(items) <= expected:
+            if seq + len(types) * len(items) <= after:
                 seq += len(types) * len(items)
                 continue
             instant = from_micros(at)
             for item in items:
                 for type in types:
-                    if seq < expected:
-                        seq += 1
+                    seq += 1
+                    if seq <= after:
                         continue
-                    if seq > expected and not events:
-                        events.append(Event(seq=seq - 1, type="gap", at=instant))
                     if len(events) >= limit:
                         return events
                     events.append(_event(seq, type, instant, agent, reason, item))
-                    seq += 1
-        if len(events) >= limit:
-            break
-        expected = last_seq + 1
     return events
 
 
@@ -122,20 +129,15 @@ def newest(connection: apsw.Connection) -> int:
 
 
 def prune(connection: apsw.Connection, before: int, limit: int) -> None:
-    """Delete what is older, oldest first. The newest row stays: the numbers go on from it."""
+    """Delete what is older, oldest first. The newest row is only emptied: the numbers go on from it."""
     connection.execute(_PRUNE, (limit, before))
+    connection.execute(_EMPTY, (before,))
 
 
-def _event(seq: int, type: str, at: Any, agent: str | None, reason: str | None, item: list[Any]) -> Event:
-    if len(item) == 2:
-        return Event(seq=seq, type=type, at=at, task_id=item[0], dag_id=item[1], agent=agent, reason=reason)
-    return Event(
-        seq=seq,
-        type=type,
-        at=at,
-        task_id=item[0],
-        dag_id=item[1],
-        agent=item[2],
-        reason=item[3],
-        data=item[4] or {},
-    )
+def _event(seq: int, type: str, at: Any, agent: str | None, reason: str | None, item: Any) -> Event:
+    if isinstance(item, str):
+        return Event(seq=seq, type=type, at=at, task_id=item, dag_id=dag_of(item), agent=agent, reason=reason)
+    event = Event(seq=seq, type=type, at=at, task_id=item[0], dag_id=item[1], agent=agent, reason=reason)
+    if len(item) > 2:
+        event.data = item[2]
+    return event

@@ -65,12 +65,12 @@ class Claiming(Topic):
         await queue.add("job", requires=["web", "code"])
         assert await nothing(queue)
         assert await nothing(queue, capabilities=["web"])
-        assert await take(queue, capabilities=["code", "mail", "web"])
+        await take(queue, capabilities=["code", "mail", "web"])
 
     async def test_an_assigned_task_waits_for_its_assignee(self, queue: Queue) -> None:
         await queue.add("job", assignee="bob")
         assert await nothing(queue, agent="ada")
-        assert await take(queue, agent="bob")
+        await take(queue, agent="bob")
 
     async def test_an_agent_must_offer_one_of_the_models(self, queue: Queue) -> None:
         await queue.add("job", models=["large", "small"])
@@ -206,6 +206,6 @@ class Claiming(Topic):
             with pytest.raises(Invalid) as caught:
                 await queue.claim("ada", lease=lease)
             assert caught.value.field == "lease"
-            assert await take(queue)
+            await take(queue)
 
         self.run(check)

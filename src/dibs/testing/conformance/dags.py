@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -70,10 +70,13 @@ class Dags(Topic):
         assert tasks[1].depends_on == (a.id,)
 
     async def test_a_dag_builder_adds_nothing_after_an_error(self, queue: Queue) -> None:
-        with pytest.raises(RuntimeError, match="changed my mind"):
+        async def change_my_mind() -> None:
             async with queue.dag("Never") as dag:
                 dag.add("a")
                 raise RuntimeError("changed my mind")
+
+        with pytest.raises(RuntimeError, match="changed my mind"):
+            await change_my_mind()
         assert (await queue.find()).items == []
 
     async def test_a_dag_with_one_bad_task_adds_nothing(self, queue: Queue) -> None:
@@ -206,7 +209,7 @@ class Dags(Topic):
         assert third.id not in (first.id, second.id)
 
     @pytest.mark.parametrize("policy", ["sometimes", "threshold:", "threshold:-1", "threshold:101%", "", 3])
-    def test_an_unknown_failure_policy_is_refused(self, policy: object) -> None:
+    def test_an_unknown_failure_policy_is_refused(self, policy: Any) -> None:
         async def check(_: Topic, queue: Queue) -> None:
             with pytest.raises(Invalid) as caught:
                 await queue.add_dag("Odd", [NewTask("a")], on_failure=policy)

@@ -11,7 +11,7 @@ from dibs.errors import LeaseLost, NotFound
 from dibs.model.retry import Retry
 from dibs.model.status import Outcome, Status
 from dibs.model.task import NewTask
-from dibs.testing.conformance.topic import Topic, elapse, jump, nothing, status, story, take
+from dibs.testing.conformance.topic import Topic, elapse, nothing, status, story, take
 
 if TYPE_CHECKING:
     from dibs.queue import Queue
@@ -227,15 +227,6 @@ class Leases(Topic):
             assert await status(queue, claim.task) == Status.RUNNING
             await elapse(queue, clock, 3)
             assert await status(queue, claim.task) == Status.READY
-
-    async def test_after_a_long_absence_leases_get_a_grace_period(self, queue: Queue, clock: FakeClock) -> None:
-        await queue.add("job")
-        claim = await take(queue, lease=10)
-        await elapse(queue, clock, 2)
-        await jump(queue, clock, 3600)
-        assert await status(queue, claim.task) == Status.RUNNING
-        await elapse(queue, clock, 35)
-        assert await status(queue, claim.task) == Status.READY
 
     async def test_claiming_alone_is_enough_to_reclaim_lost_work(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job")

@@ -143,6 +143,22 @@ class Retrying(Topic):
         assert parent.id in str(caught.value)
         assert await status(queue, child) == Status.CANCELLED
 
+    async def test_a_task_with_open_dependencies_comes_back_pending(self, queue: Queue) -> None:
+        parent = await queue.add("parent")
+        child = await queue.add("child", after=[parent])
+        await queue.cancel(child.id)
+        assert (await queue.retry(child.id)).status == Status.PENDING
+        await finish(queue, "parent")
+        await finish(queue, "child")
+
+    async def test_a_row_of_releases_is_forgotten(self, queue: Queue) -> None:
+        task = await queue.add("job")
+        await queue.release(await take(queue))
+        await queue.cancel(task.id)
+        await queue.retry(task.id)
+        await queue.release(await take(queue))
+        assert await status(queue, task) == Status.READY
+
     async def test_a_key_taken_meanwhile_prevents_the_retry(self, queue: Queue) -> None:
         old = await queue.add("job", key="k")
         await queue.cancel(old.id)

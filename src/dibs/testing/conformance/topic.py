@@ -15,8 +15,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
-from dibs.duties import run_due
-from dibs.model.status import Status
 from dibs.testing.clock import FakeClock
 
 if TYPE_CHECKING:
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
 
     from dibs.model.claim import Claim
     from dibs.model.event import Event
+    from dibs.model.status import Status
     from dibs.model.task import Task
     from dibs.queue import Queue
 
@@ -75,7 +74,7 @@ def _runnable(test: Callable[..., Awaitable[None]]) -> Callable[[Topic], None]:
         self.run(test)
 
     # pytest reads the wrapped signature otherwise, and looks for fixtures of these names.
-    del run.__wrapped__  # type: ignore[attr-defined]
+    del run.__wrapped__
     return run
 
 
@@ -106,27 +105,10 @@ async def kill(queue: Queue, type: str) -> Claim:
 
 
 async def elapse(queue: Queue, clock: FakeClock, seconds: float) -> None:
-    """Let time pass with a keeper at work: every duty runs about once a second and once at the end."""
-    await run_due(queue.store)
-    whole = int(seconds)
-    for _ in range(whole):
-        clock.advance(1)
-        await run_due(queue.store)
-    clock.advance(seconds - whole)
-    await settle_down(queue, clock)
-
-
-async def jump(queue: Queue, clock: FakeClock, seconds: float) -> None:
-    """Let much time pass at once, with nobody there; then the duties that are due run."""
+    """Let time pass, then run the duties that are due."""
+    await queue.run_duties()
     clock.advance(seconds)
-    await settle_down(queue, clock)
-
-
-async def settle_down(queue: Queue, clock: FakeClock) -> None:
-    """Run the duties once more, a moment later if they have just run."""
-    await run_due(queue.store)
-    clock.advance(1)
-    await run_due(queue.store)
+    await queue.run_duties()
 
 
 async def status(queue: Queue, task: Task | str) -> Status:
@@ -137,7 +119,7 @@ async def status(queue: Queue, task: Task | str) -> Status:
 async def events(queue: Queue, *, after: int = 0) -> list[Event]:
     """Everything that happened so far, in order."""
     found: list[Event] = []
-    while more := await queue.store.events(found[-1].seq if found else after, 500):
+    while more := await queue.read_events(found[-1].seq if found else after):
         found += more
     return found
 

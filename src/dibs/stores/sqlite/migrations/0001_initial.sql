@@ -43,7 +43,6 @@ CREATE TABLE tasks (
     open INTEGER NOT NULL DEFAULT 0,
     deps INTEGER NOT NULL DEFAULT 0,
     has_dependents INTEGER NOT NULL DEFAULT 0,
-    has_children INTEGER NOT NULL DEFAULT 0,
     max_attempts INTEGER NOT NULL,
     solo INTEGER NOT NULL DEFAULT 0,
     bytes INTEGER NOT NULL DEFAULT 0,
@@ -88,10 +87,10 @@ CREATE TABLE tasks (
     updated_at INTEGER NOT NULL
 ) STRICT;
 
-CREATE UNIQUE INDEX task_id ON tasks (project, id);
-CREATE INDEX task_ready ON tasks (lane, rank, n) WHERE status = 'ready';
-CREATE INDEX task_due ON tasks (status, due_at) WHERE due_at IS NOT NULL;
-CREATE INDEX task_status ON tasks (project, status);
+CREATE UNIQUE INDEX task_id ON tasks (id, project);
+CREATE INDEX task_ready ON tasks (lane, rank, n, ready_at) WHERE status = 'ready';
+CREATE INDEX task_due ON tasks (status, due_at, n, lane) WHERE due_at IS NOT NULL;
+CREATE INDEX task_status ON tasks (project, status, n, type);
 CREATE INDEX task_type ON tasks (project, type);
 CREATE INDEX task_dag ON tasks (dag, status, requested) WHERE dag IS NOT NULL;
 CREATE INDEX task_user ON tasks (project, user) WHERE user IS NOT NULL;
@@ -103,7 +102,8 @@ CREATE INDEX task_deadline ON tasks (deadline)
     WHERE deadline IS NOT NULL AND overdue = 0 AND status NOT IN ('completed', 'dead_lettered', 'cancelled');
 CREATE UNIQUE INDEX task_key ON tasks (project, key)
     WHERE key IS NOT NULL AND status NOT IN ('cancelled', 'dead_lettered');
-CREATE INDEX task_ended ON tasks (updated_at) WHERE status IN ('completed', 'cancelled');
+CREATE INDEX task_cost ON tasks (project, cost_usd) WHERE cost_usd IS NOT NULL;
+CREATE INDEX task_ended ON tasks (coalesce(completed_at, cancelled_at)) WHERE status IN ('completed', 'cancelled');
 
 CREATE TABLE specs (
     n INTEGER PRIMARY KEY,
@@ -167,14 +167,19 @@ CREATE TABLE dags (
     cause TEXT,
     requested INTEGER NOT NULL DEFAULT 0,
     cancel_reason TEXT,
-    grew INTEGER NOT NULL DEFAULT 0,        -- critical path weights are to be refreshed
+    drafted TEXT NOT NULL,      -- the ids of the tasks it was inserted with, as JSON
     created_at INTEGER NOT NULL,
+    started INTEGER NOT NULL,   -- whether one of its tasks ever ran
     started_at INTEGER,
     ended_at INTEGER
 ) WITHOUT ROWID, STRICT;
 CREATE UNIQUE INDEX dag_key ON dags (project, key) WHERE key IS NOT NULL AND status NOT IN ('cancelled', 'failed');
 CREATE INDEX dag_closing ON dags (id) WHERE closing = 1;
-CREATE INDEX dag_grew ON dags (id) WHERE grew = 1;
+
+CREATE TABLE grown (            -- dags, also virtual ones, whose critical path weights are to be refreshed
+    id INTEGER PRIMARY KEY,
+    dag TEXT NOT NULL UNIQUE
+) STRICT;
 
 CREATE TABLE journal (
     id INTEGER PRIMARY KEY,

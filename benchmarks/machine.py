@@ -1,0 +1,55 @@
+"""On what the figures were measured."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import apsw
+
+import dibs
+from benchmarks.bench import filesystem
+from benchmarks.peers import huey
+
+
+def describe(folder: Path) -> dict[str, str]:
+    """Machine, versions and settings, in words."""
+    return {
+        "machine": f"{os.cpu_count()} cores, {_processor()}, {_memory()}",
+        "system": f"{platform.system()} {platform.release()}, {filesystem(folder) or 'unknown filesystem'}",
+        "python": f"{platform.python_implementation()} {sys.version.split()[0]}",
+        "versions": f"dibs {dibs.__version__}, apsw {apsw.apsw_version()}, SQLite {apsw.sqlite_lib_version()},"
+        f" msgspec {_version('msgspec')}, huey {_version('huey')} (SQLite {_stdlib_sqlite()})",
+        "dibs": "one `dibs worker` process with its default settings; WAL, synchronous=FULL",
+        "Huey": huey.SETTINGS,
+    }
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "?"
+
+
+def _stdlib_sqlite() -> str:
+    import sqlite3
+
+    return sqlite3.sqlite_version
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _memory() -> str:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return f"{total / 2**30:.0f} GiB RAM"

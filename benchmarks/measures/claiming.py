@@ -1,0 +1,118 @@
+"""Claiming: how long a claim takes with a million tasks waiting, against a thousand.
+
+One lane, and 50 lanes (10 types × 5 boosts) of mixed priorities that one agent may serve; claims of 1 and of 100. What
+was claimed is completed and replaced outside the timing, so every claim meets the same number of waiting tasks. The two
+backlogs take turns, claim by claim. Loading a million takes long, so the runs share one load.
+"""
+
+from __future__ import annotations
+
+import time
+from statistics import median
+from typing import TYPE_CHECKING
+
+import dibs
+from benchmarks import noop
+from benchmarks.findings import Figure, Findings, Floor
+from dibs import settling
+
+if TYPE_CHECKING:
+    from benchmarks.bench import Bench
+    from dibs import DibsError, NewTask, SyncQueue
+
+BOOSTS = (0.0, 0.05, 0.1, 0.5, 2.0)
+CHUNK = 10_000
+WARM_UP = 5
+
+
+class Backlog:
+    """A store that keeps a constant number of tasks waiting."""
+
+    def __init__(self, queue: SyncQueue, size: int, lanes: int) -> None:
+        self.queue = queue
+        self.lanes = lanes
+        self.made = 0
+        for first in range(0, size, CHUNK):
+            self.add(min(CHUNK, size - first))
+
+    def add(self, count: int) -> None:
+        self.queue.add_many([self.task(number) for number in range(self.made, self.made + count)])
+        self.made += count
+
+    def task(self, number: int) -> NewTask:
+        if self.lanes == 1:
+            return dibs.NewTask(noop.TYPE, {"number": number})
+        lane = number % self.lanes
+        boost = BOOSTS[lane % len(BOOSTS)]
+        kind = f"{noop.TYPE}-{lane // len(BOOSTS)}"
+        return dibs.NewTask(kind, {"number": number}, boost=boost, priority=number * 7919 % 101)
+
+    def claim(self, limit: int) -> float:
+        """Seconds that one claim takes. What it took is completed and replaced."""
+        started = time.perf_counter()
+        claims = self.queue.claim("bench", limit=limit)
+        elapsed = time.perf_counter() - started
+        if len(claims) != limit:
+            raise RuntimeError(f"claimed {len(claims)} of {limit}")
+        for answer in self.queue.settle([settling.completed(claim) for claim in claims]):
+            _raise(answer)
+        self.add(limit)
+        return elapsed
+
+
+def run(bench: Bench) -> Findings:
+    found = Findings()
+    for lanes in (1, bench.sizes.lanes):
+        found_here = measure(bench, lanes)
+        found.figures += found_here.figures
+        found.floors += found_here.floors
+    return found
+
+
+def measure(bench: Bench, lanes: int) -> Findings:
+    sizes = bench.sizes
+    words = "1 lane" if lanes == 1 else f"{lanes} lanes"
+    found = Findings()
+    with (
+        dibs.connect_sync(noop.url(bench.fresh_folder("few"))) as few_queue,
+        dibs.connect_sync(noop.url(bench.fresh_folder("many"))) as many_queue,
+    ):
+        bench.say(f"claiming, {words}: loading {sizes.backlog:,}")
+        few = Backlog(few_queue, sizes.short_backlog, lanes)
+        many = Backlog(many_queue, sizes.backlog, lanes)
+        for limit, claims in ((1, sizes.single_claims), (sizes.batch, sizes.batch_claims)):
+            of_few, of_many = [], []
+            for number in range(bench.runs):
+                few_median, many_median = take_turns(few, many, limit, claims)
+                of_few.append(few_median)
+                of_many.append(many_median)
+                bench.say(
+                    f"claim {limit}, {words}, run {number + 1}/{bench.runs}:"
+                    f" {few_median:.3f} ms with {sizes.short_backlog:,}, {many_median:.3f} ms with {sizes.backlog:,}"
+                )
+            few_figure = Figure(f"claim {limit}, {words}, {sizes.short_backlog:,} waiting", "ms", tuple(of_few))
+            many_figure = Figure(f"claim {limit}, {words}, {sizes.backlog:,} waiting", "ms", tuple(of_many))
+            found.figures += [few_figure, many_figure]
+            found.floors.append(
+                Floor(
+                    f"claim {limit}, {words}: {sizes.backlog:,} / {sizes.short_backlog:,} waiting",
+                    many_figure.value / few_figure.value,
+                    1.5,
+                    at_least=False,
+                )
+            )
+    return found
+
+
+def take_turns(few: Backlog, many: Backlog, limit: int, claims: int) -> tuple[float, float]:
+    """The median claim of each, in milliseconds."""
+    for _ in range(WARM_UP):
+        few.claim(limit)
+        many.claim(limit)
+    pairs = [(few.claim(limit), many.claim(limit)) for _ in range(claims)]
+    return 1_000 * median(short for short, _ in pairs), 1_000 * median(long for _, long in pairs)
+
+
+def _raise(answer: object | DibsError) -> None:
+    if isinstance(answer, Exception):
+        raise answer

@@ -1,0 +1,1 @@
+"""The queues that dibs is compared with."""

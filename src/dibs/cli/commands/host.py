@@ -1,0 +1,124 @@
+"""Processes that work: the handlers of an app, or any command as an agent."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from dibs.cli.parsing import Command, given, listed, moment, whole
+from dibs.errors import Invalid
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+    from dibs.worker import App
+
+OPTIONS = ("agent", "capabilities", "concurrency", "lease", "drain")
+
+
+def _working(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--agent", metavar="A", help="who claims; default host:pid:random")
+    add("--can", metavar="a,b", dest="capabilities", type=listed, action="extend", help="what it is capable of")
+    add("--lease", metavar="T", type=moment, help="how long a task is its own without a renewal; default 60s")
+    add("--drain", action="store_true", help="leave when nothing is left to do")
+
+
+def worker_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("app", metavar="MODULE:APP", help="where the dibs.App is: worker:app, package.module:app")
+    parser.add_argument("--concurrency", metavar="N", type=whole, help="handlers at once; default 10")
+    _working(parser)
+
+
+def worker(args: Namespace) -> int:
+    app = load_app(args.app)
+    return _work(args, app)
+
+
+def run_arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--type", metavar="T", dest="types", action="append", required=True, help="what it takes; may be repeated")
+    add("--concurrency", metavar="N", type=whole, default=1, help="commands at once; default 1")
+    add("--timeout", metavar="T", type=moment, help="for tasks that have none of their own")
+    _working(parser)
+
+
+def run(args: Namespace) -> int:
+    if not args.program:
+        raise Invalid("write the command after --: dibs run --type code -- my-agent {prompt}", field="command")
+    from dibs.worker import command_app
+
+    return _work(args, command_app(args.types, args.program, **given(args, "timeout")))
+
+
+def load_app(where: str) -> App:
+    """The app that `MODULE:APP` names; modules in the working directory are found too."""
+    from importlib import import_module
+
+    from dibs.worker import App
+
+    module_name, colon, name = where.partition(":")
+    if not module_name or not colon or not name:
+        raise Invalid(f"write MODULE:APP, such as worker:app, not {where!r}", field="app")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        module = import_module(module_name)
+    except ModuleNotFoundError as error:
+        # A module that is there but imports one that is not must say so itself.
+        if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
+            raise
+        raise Invalid(f"there is no module {error.name!r} here or on the Python path", field="app") from None
+    except (TypeError, ValueError):
+        raise Invalid(f"{module_name!r} is not the name of a module", field="app") from None
+    app = getattr(module, name, None)
+    if not isinstance(app, App):
+        found = "nothing" if app is None else f"a {type(app).__name__}"
+        raise Invalid(f"{where} is {found}, not a dibs.App", field="app")
+    return app
+
+
+def _work(args: Namespace, app: App) -> int:
+    from dibs.worker import run_worker
+
+    _log(as_json=args.json)
+    if sys.stderr.isatty() and not args.json:
+        print(f"taking {', '.join(sorted(app.handlers))}; Ctrl-C leaves when what runs is done", file=sys.stderr)
+    run_worker(app, args.url, **given(args, *OPTIONS))
+    return 0
+
+
+def _log(*, as_json: bool) -> None:
+    """What the worker has to say goes to standard error; programs hear of errors only."""
+    import logging
+
+    from dibs.cli.output import clean_block
+
+    class Lines(logging.Formatter):
+        def format(self, record: logging.LogRecord) -> str:
+            return clean_block(super().format(record))
+
+    handler = logging.StreamHandler()
+    handler.setFormatter(Lines("%(asctime)s %(message)s", "%H:%M:%S"))
+    logging.basicConfig(handlers=[handler], level=logging.ERROR if as_json else logging.INFO)
+
+
+COMMANDS = {
+    "worker": Command(
+        worker_arguments,
+        worker,
+        about="SIGTERM or Ctrl-C: finish what is running and leave. A second one: give it back and leave at once.",
+        example="dibs worker app:app --concurrency 4 --drain",
+    ),
+    "run": Command(
+        run_arguments,
+        run,
+        about="""
+Each task runs the command once: no shell, each ARG stays one argument. {prompt}, {payload.key}, {id}, {title} and
+{type} inside an ARG are replaced. The whole claim is on its standard input and in $DIBS_CLAIM_FILE. What it prints is
+the output: JSON if it parses, text otherwise. An exit code other than 0 fails the attempt.
+""",
+        example='dibs run --type code --timeout 10m -- claude -p "{prompt}"',
+        program=True,
+    ),
+}

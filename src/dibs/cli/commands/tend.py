@@ -1,0 +1,157 @@
+"""Looking after the store, and the demo."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dibs.cli.connecting import opened
+from dibs.cli.output import print_json
+from dibs.cli.parsing import Command, number
+from dibs.errors import Unavailable
+
+if TYPE_CHECKING:
+    from argparse import ArgumentParser, Namespace
+
+MANY_LANES = 2_000
+
+
+def nothing(parser: ArgumentParser) -> None:
+    """These commands take no arguments of their own."""
+
+
+def doctor(args: Namespace) -> int:
+    """Exit code 0 when the store is sound (warnings do not count), 6 when it is not or cannot be opened."""
+    try:
+        report = _examine(args)
+    except Unavailable as error:
+        report = {
+            "url": args.url,
+            "version": None,
+            "findings": [error.message],
+            "warnings": [],
+            "lanes": 0,
+            "agents": [],
+        }
+    sound = not report["findings"]
+    if args.json:
+        print_json({"sound": sound, **report})
+    else:
+        _print_report(report, sound)
+    return 0 if sound else Unavailable.exit_code
+
+
+def _examine(args: Namespace) -> dict[str, Any]:
+    from dibs.sync import drive
+
+    with opened(args) as queue:
+        store = queue.queue.store
+        findings = drive(store.check())
+        stats = queue.stats()
+        warnings = []
+        if len(stats.lanes) > MANY_LANES:
+            warnings.append(
+                f"{len(stats.lanes):,} lanes have something ready (more than {MANY_LANES:,}): claims slow down. "
+                "Use fewer combinations of type, requires, assignee, models and boost."
+            )
+        dead = stats.by_status.get("dead_lettered", 0)
+        if dead:
+            warnings.append(f"{dead:,} dead letters wait for a decision: `dibs dlq ls`.")
+        return {
+            "url": queue.url,
+            "version": version_of(store),
+            "findings": findings,
+            "warnings": warnings,
+            "lanes": len(stats.lanes),
+            "agents": stats.agents,
+        }
+
+
+def version_of(store: Any) -> int | None:
+    """The version of the store's schema; None where it has none."""
+    version = getattr(store, "schema_version", None)
+    return int(version) if version is not None else None
+
+
+def _print_report(report: dict[str, Any], sound: bool) -> None:
+    from dibs.cli.commands.look import when
+    from dibs.cli.render import print_facts, print_line
+
+    instant = when()
+    schema = "" if report["version"] is None else f"version {report['version']}"
+    agents = ", ".join(f"{agent.id} ({instant(agent.heard_at)})" for agent in report["agents"])
+    print_facts(
+        (
+            ("store", report["url"] or ""),
+            ("schema", schema),
+            ("lanes", f"{report['lanes']:,} with something ready"),
+            ("agents", agents or "none heard of in the last day"),
+        )
+    )
+    for finding in report["findings"]:
+        print_line(("✗ ", "red"), (finding, ""))
+    for warning in report["warnings"]:
+        print_line(("! ", "yellow"), (warning, ""))
+    if sound:
+        print_line(("✓ ", "green"), ("the store is sound", ""))
+
+
+def upgrade(args: Namespace) -> int:
+    """Opening a store migrates it; this says what it has become."""
+    with opened(args) as queue:
+        version = version_of(queue.queue.store)
+        url = queue.url
+    if args.json:
+        print_json({"url": url, "version": version})
+    elif version is None:
+        print(f"{url} has no schema to upgrade")
+    else:
+        print(f"{url} is at schema version {version}, the newest this dibs knows")
+    return 0
+
+
+def prune(args: Namespace) -> int:
+    with opened(args) as queue:
+        count = queue.prune()
+    if args.json:
+        print_json({"pruned": count})
+    else:
+        print(f"{count} tasks deleted")
+    return 0
+
+
+def demo_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--pace", metavar="X", type=number, help="how long the pretended work takes: 0 to 2; default 1")
+
+
+def demo(args: Namespace) -> int:
+    from dibs.demo import main
+
+    argv = ["--json"] if args.json else []
+    argv += [f"--url={args.url}"] if args.url else []
+    argv += [f"--pace={args.pace}"] if "pace" in args else []
+    return main(argv)
+
+
+COMMANDS = {
+    "doctor": Command(
+        nothing, doctor, about="Exit code 0 when the store is sound, 6 when it is not.", example="dibs doctor"
+    ),
+    "upgrade": Command(
+        nothing,
+        upgrade,
+        about="Opening a store brings it up to date by itself; this does only that, and says the version.",
+        example="dibs upgrade --url sqlite:work.db",
+    ),
+    "prune": Command(
+        nothing,
+        prune,
+        about="Completed and cancelled tasks are kept for 7 days; dead letters stay.",
+        example="dibs prune",
+    ),
+    "demo": Command(
+        demo_arguments,
+        demo,
+        about="No network, no keys, a fresh store in a temporary folder. One agent fails twice, one is killed.",
+        example="dibs demo",
+    ),
+}

@@ -1,0 +1,127 @@
+"""Handing out tasks: the best of the lanes an agent may serve, merged without looking at the rest."""
+
+from __future__ import annotations
+
+from heapq import merge
+from typing import TYPE_CHECKING
+
+from dibs.model.instants import from_micros, seconds, to_micros
+from dibs.model.status import Status
+from dibs.model.views import Agent
+from dibs.rules import matching, priority
+from dibs.stores.memory import moving
+from dibs.stores.memory.snapshots import claim_of
+from dibs.stores.values import Claimed, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dibs.stores.memory.order import Order
+    from dibs.stores.memory.state import Record, State
+    from dibs.stores.values import ClaimRequest, LaneKey
+
+_HEARD_EVERY_S = 5.0
+
+
+def claim(state: State, request: ClaimRequest) -> Claimed:
+    """Up to `limit` ready tasks, best first. The same `claim_id` again: what it claimed and still holds."""
+    _remember_agent(state, request)
+    if request.claim_id is not None:
+        earlier = state.claims.get((request.project, request.claim_id))
+        if earlier is not None:
+            records = [state.tasks[task_id] for task_id, fence in earlier[1] if _still_held(state, task_id, fence)]
+            return Claimed(claims=[claim_of(state, record) for record in records])
+    records = _choose(state, request)
+    for record in records:
+        _hand_out(state, record, request)
+    if not records:
+        return Claimed(next_due_in=_next_due_in(state, request))
+    if request.claim_id is not None:
+        held = [(record.id, record.fence) for record in records]
+        state.claims[request.project, request.claim_id] = (state.now, held)
+    return Claimed(claims=[claim_of(state, record) for record in records])
+
+
+def _choose(state: State, request: ClaimRequest) -> list[Record]:
+    """The best tasks that fit into one batch: limit, bytes, and solo tasks alone."""
+    heads = [_by_effective(state, lane, order) for lane, order in state.lanes.items() if _may_serve(lane, request)]
+    chosen: list[Record] = []
+    size = 0
+    for _, number in merge(*heads):
+        record = state.numbered[number]
+        size += len(record.payload)
+        if chosen and (len(chosen) >= request.limit or size > request.max_bytes or record.solo):
+            break
+        chosen.append(record)
+        if record.solo or len(chosen) >= request.limit:
+            break
+    return chosen
+
+
+def _by_effective(state: State, lane: LaneKey, order: Order) -> Iterator[tuple[float, int]]:
+    """A lane's tasks with their effective priority: the order of ranks, made comparable between lanes."""
+    return ((priority.effective(rank, lane.boost, state.now), number) for rank, number in order)
+
+
+def _hand_out(state: State, record: Record, request: ClaimRequest) -> None:
+    record.fence += 1
+    record.agent = request.agent
+    record.model = matching.choose_model(record.lane.models, request.models)
+    record.lease_s = request.lease_s
+    record.lease_expires_at = state.now + seconds(request.lease_s)
+    record.claimed_at = state.now
+    record.started_at = record.timeout_at = record.renewed_at = None
+    record.confirmed = record.solo
+    record.progress = record.note = None
+    record.usage = Usage()
+    state.move(record, Status.CLAIMED)
+    state.emit("task.claimed", record, agent=request.agent)
+    if request.start:
+        moving.start(state, record)
+    state.file(record)
+
+
+def _may_serve(lane: LaneKey, request: ClaimRequest) -> bool:
+    return lane.project == request.project and matching.may_serve(
+        type=lane.type,
+        assignee=lane.assignee,
+        requires=lane.requires,
+        models=lane.models,
+        agent=request.agent,
+        capabilities=request.capabilities,
+        types=request.types,
+        offered_models=request.models,
+    )
+
+
+def _still_held(state: State, task_id: str, fence: int) -> bool:
+    return task_id in state.tasks and state.tasks[task_id].held_under(fence)
+
+
+def _next_due_in(state: State, request: ClaimRequest) -> float | None:
+    """Seconds until a task this agent may serve is due, or is taken from whoever holds it."""
+    instants = []
+    for order in (state.due, state.leases):
+        for at, number in order:
+            if _may_serve(state.numbered[number].lane, request):
+                instants.append(at)
+                break
+    return max(0.0, (min(instants) - state.now) / 1_000_000) if instants else None
+
+
+def _remember_agent(state: State, request: ClaimRequest) -> None:
+    """It was heard of. Written at most every few seconds, unless it offers something else."""
+    known = state.agents.get((request.project, request.agent))
+    agent = Agent(
+        id=request.agent,
+        capabilities=request.capabilities,
+        types=request.types,
+        models=request.models,
+        heard_at=from_micros(state.now),
+    )
+    if known is not None and known.heard_at is not None:
+        same = (known.capabilities, known.types, known.models) == (agent.capabilities, agent.types, agent.models)
+        if same and state.now - to_micros(known.heard_at) < seconds(_HEARD_EVERY_S):
+            return
+    state.agents[request.project, request.agent] = agent
+    state.changed = True

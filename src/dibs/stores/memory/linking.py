@@ -1,0 +1,89 @@
+"""Changing tasks that wait: new edges into them, another priority."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.errors import IllegalTransition
+from dibs.model.status import Status
+from dibs.rules import graph
+from dibs.stores.memory import dags, moving
+from dibs.stores.memory.snapshots import task_of
+from dibs.stores.memory.state import ENDED_BADLY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dibs.model.task import Task
+    from dibs.stores.memory.state import Record, State
+    from dibs.stores.values import Dependency
+
+_LINKABLE = frozenset({Status.PENDING, Status.SCHEDULED, Status.READY, Status.RETRYING})
+
+
+def link(state: State, task_id: str, dependencies: Sequence[Dependency]) -> Task:
+    """Add edges into a task that has not started; with an open one it becomes pending."""
+    record = state.get(task_id)
+    if record.status not in _LINKABLE:
+        raise IllegalTransition(f"Task {task_id} is {record.status}: it can wait for nothing more.")
+    new = _new_edges(state, record, dependencies)
+    refuse_cycles(state, task_id, [(parent.id, task_id) for parent, _ in new])
+    for parent, kind in new:
+        if kind == "after" and parent.status in ENDED_BADLY:
+            raise IllegalTransition(f"Task {parent.id} is {parent.status}: nothing can wait for its success.")
+    if not new:
+        return task_of(state, record)
+    dags.appear(state, record.dag_id, record.spec.project)
+    for parent, kind in new:
+        state.join(parent, record, kind)
+        mark_grown(state, parent)
+    if record.open_edges:
+        record.retry_at = None
+        state.move(record, Status.PENDING)
+    state.file(record)
+    return task_of(state, record)
+
+
+def _new_edges(state: State, record: Record, dependencies: Sequence[Dependency]) -> list[tuple[Record, str]]:
+    """The parents and kinds that it does not have yet."""
+    seen = {(edge.parent, edge.kind) for edge in state.edges_into.get(record.id, ())}
+    new = []
+    for dependency in dependencies:
+        parent = state.get(dependency.parent, field="after")
+        if (parent.id, dependency.kind) not in seen:
+            seen.add((parent.id, dependency.kind))
+            new.append((parent, dependency.kind))
+    return new
+
+
+def refuse_cycles(state: State, below: str, new: Sequence[tuple[str, str]]) -> None:
+    """Raise CycleDetected if new edges close a cycle through the task `below` them."""
+    edges = list(new)
+    seen = {below}
+    to_visit = [below]
+    while to_visit:
+        for edge in state.edges_out_of.get(to_visit.pop(), ()):
+            edges.append((edge.parent, edge.child))
+            if edge.child not in seen:
+                seen.add(edge.child)
+                to_visit.append(edge.child)
+    cycle = graph.find_cycle(edges)
+    if cycle is not None:
+        graph.refuse_cycle(cycle)
+
+
+def mark_grown(state: State, parent: Record) -> None:
+    """Something was added below a task: the critical path above it is longer now."""
+    if not parent.final:
+        state.grown[parent.dag_id] = None
+
+
+def reprioritise(state: State, task_id: str, priority: float) -> Task:
+    """Change the priority of a task that is not final; its rank follows."""
+    record = state.get(task_id)
+    if record.final:
+        raise IllegalTransition(f"Task {task_id} is {record.status}: its priority no longer matters.")
+    record.priority = priority
+    moving.rerank(state, record)
+    state.file(record)
+    return task_of(state, record)

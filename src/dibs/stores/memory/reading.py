@@ -1,0 +1,224 @@
+"""Reading: pages, dags, statistics, events. Nothing here changes anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from dibs.errors import Invalid
+from dibs.model.dag import Dag, Edge
+from dibs.model.event import Event
+from dibs.model.instants import from_micros, seconds, to_micros
+from dibs.model.status import Status
+from dibs.model.views import Lane, Page, Stats
+from dibs.rules import graph
+from dibs.stores.memory import dags
+from dibs.stores.memory.snapshots import instant, task_of
+from dibs.stores.memory.state import DagRecord
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dibs.stores.memory.state import Record, State
+    from dibs.stores.values import Filter
+
+MAX_LOOKED_AT = 10_000
+_DAY_S = 86_400.0
+_CURSOR = "before-"
+
+
+def find(state: State, filter: Filter, limit: int, cursor: str | None) -> Page:
+    """What matches, newest first. The cursor is the number of the last task that was looked at."""
+    before = _number_of(cursor)
+    found: list[Record] = []
+    looked_at = 0
+    last = before
+    for record in reversed(state.tasks.values()):
+        if record.number >= before:
+            continue
+        matches = _matches(record, filter)
+        if looked_at >= MAX_LOOKED_AT or (matches and len(found) >= limit):
+            return Page(items=[task_of(state, each) for each in found], cursor=f"{_CURSOR}{last:.0f}")
+        looked_at += 1
+        last = record.number
+        if matches:
+            found.append(record)
+    return Page(items=[task_of(state, each) for each in found])
+
+
+def _number_of(cursor: str | None) -> float:
+    if cursor is None:
+        return float("inf")
+    digits = cursor.removeprefix(_CURSOR)
+    if digits == cursor or not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
+        raise Invalid("This cursor is not from an earlier page.", field="cursor")
+    return int(digits)
+
+
+def _matches(record: Record, filter: Filter) -> bool:
+    spec = record.spec
+    return (
+        spec.project == filter.project
+        and (filter.status is None or record.status in filter.status)
+        and (filter.type is None or spec.type == filter.type)
+        and (filter.tag is None or filter.tag in spec.tags)
+        and (filter.dag is None or record.dag_id == filter.dag)
+        and (filter.agent is None or record.agent == filter.agent)
+        and (filter.user is None or spec.user == filter.user)
+        and (filter.text is None or _contains(record, filter.text.lower()))
+    )
+
+
+def _contains(record: Record, text: str) -> bool:
+    """Title, type, payload and error are searched, upper and lower case alike."""
+    searched = (record.spec.title, record.spec.type, record.payload.decode(), record.error)
+    return any(text in part.lower() for part in searched if part)
+
+
+def dag(state: State, dag_id: str) -> Dag | None:
+    """A dag with its tasks, the edges into them, and counts."""
+    records = state.members.get(dag_id, [])
+    row = state.dags.get(dag_id)
+    virtual = row is None
+    if row is None:
+        if not records:
+            return None
+        row = _virtual(records)
+    tasks = [task_of(state, record) for record in records]
+    ids = [task.id for task in tasks]
+    edges = [
+        Edge(edge.parent, edge.child, edge.kind) for record in records for edge in state.edges_into.get(record.id, ())
+    ]
+    pairs = [(edge.parent, edge.child) for edge in edges]
+    return Dag(
+        id=row.id,
+        project=row.project,
+        title=row.title,
+        key=row.key,
+        status=row.status,
+        on_failure=row.on_failure,
+        user=row.user,
+        created_by=row.created_by,
+        virtual=virtual,
+        created_at=from_micros(row.created_at),
+        started_at=instant(row.started_at),
+        ended_at=instant(row.ended_at),
+        counts=_counts(records),
+        tasks=tasks,
+        edges=edges,
+        roots=graph.roots(ids, pairs),
+        leaves=graph.leaves(ids, pairs),
+        critical_path=graph.critical_path(ids, pairs),
+        cost_usd=_cost(records),
+    )
+
+
+def _virtual(records: list[Record]) -> DagRecord:
+    """What the row of a standalone task's dag would say."""
+    task = records[0]
+    tally = Counter((record.status, record.requested) for record in records)
+    return DagRecord(
+        id=task.dag_id,
+        project=task.spec.project,
+        on_failure=graph.IMPLICIT,
+        status=dags.derived_status(tally, started=task.ever_started),
+        created_at=task.created_at,
+        started_at=task.started_at,
+        ended_at=task.ended_at,
+    )
+
+
+def stats(state: State, project: str) -> Stats:
+    """The queue at a glance."""
+    records = [record for record in state.tasks.values() if record.spec.project == project]
+    by_type: dict[str, list[Record]] = {}
+    ready: dict[int, Lane] = {}
+    for record in records:
+        by_type.setdefault(record.spec.type, []).append(record)
+        if record.status is Status.READY:
+            lane_id = state.lane_ids[record.lane]
+            lane = ready.setdefault(lane_id, _lane(lane_id, record))
+            lane.ready += 1
+            oldest = lane.oldest_ready_at
+            lane.oldest_ready_at = min(at for at in (oldest, instant(record.ready_at)) if at is not None)
+    dues = [at for at, number in state.due if state.numbered[number].spec.project == project]
+    since = state.now - seconds(_DAY_S)
+    heard = [agent for (home, _), agent in state.agents.items() if home == project]
+    return Stats(
+        by_status=_counts(records),
+        by_type={type: _counts(of_type) for type, of_type in sorted(by_type.items())},
+        lanes=[lane for _, lane in sorted(ready.items())],
+        agents=sorted(
+            (replace(agent) for agent in heard if agent.heard_at and to_micros(agent.heard_at) >= since),
+            key=lambda agent: agent.id,
+        ),
+        oldest_ready_at=min((lane.oldest_ready_at for lane in ready.values() if lane.oldest_ready_at), default=None),
+        next_due_at=from_micros(int(dues[0])) if dues else None,
+        cost_usd=_cost(records),
+    )
+
+
+def _lane(lane_id: int, record: Record) -> Lane:
+    key = record.lane
+    return Lane(
+        id=lane_id,
+        type=key.type,
+        assignee=key.assignee,
+        requires=key.requires,
+        models=key.models,
+        boost=key.boost,
+    )
+
+
+def _counts(records: Iterable[Record]) -> dict[str, int]:
+    """Tasks by status; statuses that nobody has are left out."""
+    counts = Counter(record.status for record in records)
+    return {status.value: counts[status] for status in Status if counts[status]}
+
+
+def _cost(records: Iterable[Record]) -> float | None:
+    """The sum of what is known; None if nothing is."""
+    known = [record.cost_usd for record in records if record.cost_usd is not None]
+    return sum(known) if known else None
+
+
+def events(state: State, after: int, limit: int) -> list[Event]:
+    """Events with seq > after; a `gap` first if some of those are gone."""
+    last_lost = state.last_seq - len(state.events)
+    found: list[Event] = []
+    if after < last_lost:
+        at = state.events[0][0].at if state.events else from_micros(state.now)
+        found.append(Event(seq=last_lost, type="gap", at=at))
+    start = max(0, after - last_lost)
+    for event, data in state.events[start : start + limit - len(found)]:
+        found.append(replace(event, data={} if data is None else msgspec.json.decode(data)))
+    return found
+
+
+def check(state: State) -> list[str]:
+    """What must always hold, tested: a sentence for each thing that does not."""
+    wrong = []
+    for record in state.tasks.values():
+        edges = state.edges_into.get(record.id, [])
+        still_open = sum(not edge.resolved for edge in edges)
+        if still_open != record.open_edges:
+            wrong.append(f"Task {record.id} counts {record.open_edges} open edges and has {still_open}.")
+        if record.status is Status.PENDING and not still_open:
+            wrong.append(f"Task {record.id} is pending, but waits for nothing.")
+        if record.status is not Status.PENDING and not record.final and still_open:
+            wrong.append(f"Task {record.id} is {record.status}, but has open edges.")
+        if record.held and record.lease_expires_at is None:
+            wrong.append(f"Task {record.id} is {record.status}, but has no lease.")
+        for edge in edges:
+            parent = state.tasks.get(edge.parent)
+            if parent is None:
+                wrong.append(f"Task {record.id} waits for {edge.parent}, which does not exist.")
+            elif not edge.resolved and parent.status is Status.COMPLETED:
+                wrong.append(f"Task {record.id} still waits for {parent.id}, which is completed.")
+    ready = sum(len(order) for order in state.lanes.values())
+    if ready != sum(record.status is Status.READY for record in state.tasks.values()):
+        wrong.append(f"The lanes hold {ready} tasks, which is not how many are ready.")
+    return wrong

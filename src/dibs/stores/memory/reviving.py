@@ -1,0 +1,113 @@
+"""A new life for a task that ended badly, and for everything that was cancelled because of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.errors import IllegalTransition, KeyReused
+from dibs.model.instants import seconds
+from dibs.model.status import Status
+from dibs.stores.memory import dags, journal, moving
+from dibs.stores.memory.snapshots import task_of
+from dibs.stores.memory.state import ENDED_BADLY
+
+if TYPE_CHECKING:
+    from dibs.model.task import Task
+    from dibs.stores.memory.state import Record, State
+
+
+def revive(state: State, task_id: str, payload: bytes | None, delay_s: float, keep_steps: bool) -> Task:
+    """All that comes back does so in one commit, or nothing does."""
+    record = state.get(task_id)
+    if record.status not in ENDED_BADLY:
+        raise IllegalTransition(f"Task {task_id} is {record.status}: only what ended badly can be retried.")
+    stopper = _failed_parent(state, record, coming_back={})
+    if stopper is not None:
+        raise IllegalTransition(
+            f"Task {task_id} waits for {stopper.id}, which is {stopper.status}: retry that one first."
+        )
+    coming_back, staying = _who_comes_back(state, record)
+    _check_keys(state, coming_back)
+
+    for follower, cause in staying:
+        follower.cause = cause
+        state.file(follower)
+    if payload is not None:
+        record.payload = bytes(payload)
+    if delay_s > 0:
+        record.run_after = state.now + seconds(delay_s)
+    if not keep_steps:
+        journal.drop_steps(record)
+    for each in coming_back.values():
+        _reset(state, each)
+    for each in coming_back.values():
+        if each is record and not record.open_edges and delay_s <= 0:
+            # Asked for now: an older run_after no longer counts.
+            moving.make_ready(state, record)
+        else:
+            moving.place(state, each)
+    for dag_id in {each.dag_id: None for each in coming_back.values()}:
+        if dag_id in state.dags:
+            dags.reopen(state, state.dags[dag_id])
+    return task_of(state, record)
+
+
+def _who_comes_back(state: State, record: Record) -> tuple[dict[str, Record], list[tuple[Record, str]]]:
+    """The task and those it took down; beside them those that another failure still keeps down, with it."""
+    followers = [
+        other for other in state.tasks.values() if other.cause == record.id and other.status is Status.CANCELLED
+    ]
+    coming_back = {record.id: record} | {follower.id: follower for follower in followers}
+    causes: dict[str, str] = {}
+    settled = False
+    while not settled:
+        settled = True
+        for follower in followers:
+            if follower.id not in coming_back:
+                continue
+            parent = _failed_parent(state, follower, coming_back)
+            if parent is not None:
+                del coming_back[follower.id]
+                causes[follower.id] = causes.get(parent.id, parent.origin)
+                settled = False
+    return coming_back, [(state.tasks[task_id], cause) for task_id, cause in causes.items()]
+
+
+def _failed_parent(state: State, record: Record, coming_back: dict[str, Record]) -> Record | None:
+    """A task it needs to succeed, but which ended badly and does not come back."""
+    for edge in state.edges_into.get(record.id, ()):
+        if edge.kind == "after" and not edge.resolved and edge.parent not in coming_back:
+            parent = state.tasks[edge.parent]
+            if parent.status in ENDED_BADLY:
+                return parent
+    return None
+
+
+def _check_keys(state: State, coming_back: dict[str, Record]) -> None:
+    """Every key, of tasks and of dags, must still be free."""
+    owners: dict[tuple[str, str], str] = {}
+    for record in coming_back.values():
+        if record.spec.key is not None:
+            name = (record.spec.project, record.spec.key)
+            owner = owners.setdefault(name, state.keys.get(name, record.id))
+            if owner != record.id:
+                raise KeyReused(f"The key of task {record.id} belongs to task {owner} by now.", field="key")
+        dag = state.dags.get(record.dag_id)
+        if dag is not None and dag.key is not None:
+            other = dags.find_by_key(state, dag.project, dag.key)
+            if other is not None and other is not dag:
+                raise KeyReused(f"The key of dag {dag.id} belongs to dag {other.id} by now.", field="key")
+
+
+def _reset(state: State, record: Record) -> None:
+    """Forget how it ended; keep its history, fence, and the time since when it ages."""
+    if record.unwritten:
+        moving.write_cancelled_attempt(state, record)
+    state.marked.pop(record.id, None)
+    record.attempts = record.crashes = record.releases = 0
+    record.error = record.reason = record.cancel_reason = record.cause = None
+    record.exit_code = record.output = None
+    record.output_sanitized = record.poison_pill = False
+    record.agent = None
+    record.cancelled_at = record.dead_lettered_at = None
+    state.move(record, Status.PENDING)

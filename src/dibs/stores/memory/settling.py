@@ -1,0 +1,212 @@
+"""What the holder of a claim does with it: start, renew, settle. Each item is answered by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec.structs import replace
+
+from dibs.errors import IllegalTransition, LeaseLost, NotFound
+from dibs.model.claim import News, Settled
+from dibs.model.instants import from_micros, seconds
+from dibs.model.status import Outcome, Status
+from dibs.stores.memory import cascade, moving
+from dibs.stores.memory.snapshots import instant
+
+if TYPE_CHECKING:
+    from dibs.errors import DibsError
+    from dibs.stores.memory.state import Record, State
+    from dibs.stores.values import Renewal, Settlement
+
+BY_DUTY = "duty"
+"""The digest of settlements by a duty: whoever held the claim lost it, and did not settle it."""
+
+_NO_FAILURE = frozenset({Outcome.COMPLETED, Outcome.RELEASED, Outcome.SUSPENDED, Outcome.CANCELLED})
+
+
+def start(state: State, task_id: str, fence: int) -> DibsError | None:
+    """Mark a claimed task as running; a running one is only confirmed."""
+    record = state.tasks.get(task_id)
+    if record is None:
+        return _not_found(task_id)
+    if record.cancelled_under(fence):
+        return _cancelled(record)
+    if not record.held_under(fence):
+        return _lost(task_id, fence)
+    record.confirmed = True
+    state.changed = True
+    if record.status is Status.CLAIMED:
+        moving.start(state, record)
+        state.file(record)
+    return None
+
+
+def renew(state: State, renewal: Renewal) -> News | DibsError:
+    """Extend a lease, also an expired one that nobody has taken away yet."""
+    record = state.tasks.get(renewal.task_id)
+    if record is None:
+        return _not_found(renewal.task_id)
+    if record.cancelled_under(renewal.fence):
+        return News(cancel=True, reason=record.reason)
+    if not record.held_under(renewal.fence):
+        return _lost(record.id, renewal.fence)
+    lease_s = record.lease_s if renewal.lease_s is None else renewal.lease_s
+    record.lease_expires_at = state.now + seconds(lease_s)
+    record.renewed_at = state.now
+    if record.status is not Status.CLAIMED:
+        record.confirmed = True
+    record.usage = moving.merge_usage(record.usage, renewal.usage)
+    said: dict[str, float | str] = {}
+    if renewal.progress is not None:
+        record.progress = said["progress"] = renewal.progress
+    if renewal.note is not None:
+        record.note = said["note"] = renewal.note
+    state.file(record)
+    if said:
+        state.emit("task.progress", record, agent=record.agent, data=said)
+    return News(lease_expires_at=from_micros(record.lease_expires_at))
+
+
+def settle(state: State, settlement: Settlement) -> Settled | DibsError:
+    """End a claim as decided; an ended one is answered as recorded."""
+    record = state.tasks.get(settlement.task_id)
+    if record is None:
+        return _not_found(settlement.task_id)
+    if not record.held_under(settlement.fence):
+        return _settled_before(state, record, settlement)
+    if _by_duty(settlement) and not _still_over(record, settlement, state.now):
+        return _lost(record.id, settlement.fence)
+    return _apply(state, record, settlement)
+
+
+def _settled_before(state: State, record: Record, settlement: Settlement) -> Settled | DibsError:
+    """The answer to a settlement whose claim has ended already."""
+    ending = record.endings.get(settlement.fence)
+    if ending is not None:
+        if ending.settled is not None and ending.digest == settlement.digest:
+            return replace(ending.settled)
+        if ending.attempt.outcome is Outcome.EXPIRED or ending.digest == BY_DUTY:
+            return _lost(record.id, settlement.fence)
+        return IllegalTransition(
+            f"The claim of task {record.id} under fence {settlement.fence} ended as {ending.attempt.outcome}."
+        )
+    if record.cancelled_under(settlement.fence) and not _by_duty(settlement):
+        moving.write_cancelled_attempt(state, record, settlement.usage)
+        return _cancelled(record)
+    return _lost(record.id, settlement.fence)
+
+
+def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
+    """Count, write the attempt, move the task on, and let the consequences follow."""
+    agent = record.agent
+    record.attempts += settlement.counts_attempt
+    record.crashes += settlement.counts_crash
+    record.releases = settlement.releases
+    record.suspect = settlement.suspect
+    record.poison_pill = settlement.poison_pill
+    if settlement.timeout_s is not None:
+        record.timeout_s = settlement.timeout_s
+    if settlement.next is Status.RETRYING:
+        record.retry_at = state.now + seconds(settlement.delay_s)
+    settled = Settled(
+        task_id=record.id,
+        fence=record.fence,
+        outcome=settlement.outcome,
+        status=settlement.next,
+        retry_at=instant(record.retry_at),
+    )
+    moving.end_claim(
+        state,
+        record,
+        settlement.outcome,
+        number=record.attempts if settlement.counts_attempt else 0,
+        usage=settlement.usage,
+        reason=settlement.reason,
+        error=settlement.error,
+        fingerprint=settlement.fingerprint,
+        exit_code=settlement.exit_code,
+        digest=settlement.digest,
+        settled=settled,
+    )
+    _keep_results(record, settlement)
+    if settlement.outcome is Outcome.EXPIRED:
+        state.emit("task.expired", record, agent=agent, reason=settlement.reason)
+    elif settlement.outcome is Outcome.RELEASED:
+        state.emit("task.released", record, agent=agent, reason=settlement.reason)
+    _move_on(state, record, settlement, agent)
+    return settled
+
+
+def _keep_results(record: Record, settlement: Settlement) -> None:
+    """Output and decision of the work; error, reason and exit code of the last failure."""
+    if settlement.next is Status.COMPLETED:
+        record.error = record.reason = None
+    elif settlement.outcome not in _NO_FAILURE:
+        record.error = settlement.error
+        record.reason = settlement.reason
+        record.exit_code = settlement.exit_code
+    if settlement.next is Status.COMPLETED or settlement.output is not None:
+        record.output = settlement.output
+        record.output_sanitized = settlement.output_sanitized
+        record.decision = settlement.decision
+        record.artifacts = msgspec.json.encode(settlement.artifacts)
+
+
+def _move_on(state: State, record: Record, settlement: Settlement, agent: str | None) -> None:
+    """Where the task goes, and the one event that carries what a later memory of this attempt needs."""
+    reason, memory = settlement.reason, settlement.memory
+    if settlement.next is Status.COMPLETED:
+        record.completed_at = state.now
+        state.move(record, Status.COMPLETED)
+        state.file(record)
+        state.emit("task.completed", record, agent=agent, reason=reason, data=memory)
+        cascade.completed(state, record)
+    elif settlement.next is Status.DEAD_LETTERED:
+        record.dead_lettered_at = state.now
+        state.move(record, Status.DEAD_LETTERED)
+        state.file(record)
+        state.emit("task.dead_lettered", record, agent=agent, reason=reason, data=memory)
+        cascade.ended_badly(state, record)
+    else:
+        record.agent = None
+        if settlement.fallback and record.fallback_lane is not None:
+            _change_lane(state, record)
+        if settlement.next is Status.RETRYING:
+            state.move(record, Status.RETRYING)
+            state.file(record)
+            state.emit("task.retrying", record, agent=agent, reason=reason, data=memory)
+        else:
+            moving.make_ready(state, record, agent=agent, reason=reason, data=memory)
+
+
+def _change_lane(state: State, record: Record) -> None:
+    """To the lane of its fallback models. It is held by now, so it stands in no lane's order."""
+    if record.fallback_lane is not None:
+        record.lane = record.fallback_lane
+        state.lane_ids.setdefault(record.lane, len(state.lane_ids) + 1)
+
+
+def _by_duty(settlement: Settlement) -> bool:
+    """Decided by a duty, not by the agent that holds the claim."""
+    return settlement.outcome is Outcome.EXPIRED or (
+        settlement.outcome is Outcome.TIMED_OUT and settlement.digest == BY_DUTY
+    )
+
+
+def _still_over(record: Record, settlement: Settlement, now: int) -> bool:
+    """The agent may have renewed since the duty looked."""
+    at = record.lease_expires_at if settlement.outcome is Outcome.EXPIRED else record.timeout_at
+    return at is not None and at <= now
+
+
+def _not_found(task_id: str) -> DibsError:
+    return NotFound(f"There is no task {task_id}.")
+
+
+def _lost(task_id: str, fence: int) -> DibsError:
+    return LeaseLost(f"Task {task_id} is not held under fence {fence}.")
+
+
+def _cancelled(record: Record) -> DibsError:
+    return IllegalTransition(f"Task {record.id} was cancelled: {record.cancel_reason or record.reason}.")

@@ -1,0 +1,373 @@
+"""Everything a memory store knows, and the one place that keeps its indexes true.
+
+A verb changes records and then files them: `State.move` changes a status, `State.file` sorts a record
+into every index it belongs to. Instants are micros; JSON is kept as bytes, so that nobody outside can
+hold a piece of what is inside.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct, field
+
+from dibs.errors import NotFound
+from dibs.model.attempt import Attempt
+from dibs.model.claim import Settled
+from dibs.model.event import Event
+from dibs.model.instants import from_micros
+from dibs.model.status import FINAL, HELD, DagStatus, Outcome, Status
+from dibs.model.task import Task
+from dibs.stores.memory.order import Order
+from dibs.stores.values import Entry, LaneKey, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dibs.model.views import Agent
+
+ENDED_BADLY = frozenset({Status.DEAD_LETTERED, Status.CANCELLED})
+
+
+class Ending(Struct, eq=False):
+    """An ended claim: its attempt, and the answer to whoever settles it again with the same digest."""
+
+    attempt: Attempt
+    digest: str = ""
+    settled: Settled | None = None
+
+
+class Edge(Struct, eq=False):
+    """`child` waits for `parent` until the edge is resolved, which happens once."""
+
+    parent: str
+    child: str
+    kind: str
+    resolved: bool = False
+
+
+class Record(Struct, kw_only=True, eq=False):
+    """One task. `spec` is what was asked for; what can change, or must not be shared, lies beside it."""
+
+    number: int
+    spec: Task
+    payload: bytes
+    expects: bytes = b"null"
+    context: bytes = b"null"
+    lane: LaneKey
+    fallback_lane: LaneKey | None = None
+    body_hash: str | None = None
+    dag_id: str
+    parent_id: str | None = None
+    depth: int = 0
+    depends_on: tuple[str, ...] = ()
+    open_edges: int = 0
+    journal: dict[tuple[str, str], Entry] = field(default_factory=dict)
+    logged: int = 0
+
+    status: Status = Status.PENDING
+    requested: bool = False
+    cause: str | None = None
+    cancel_reason: str | None = None
+    overdue: bool = False
+
+    priority: float = 50.0
+    weight: int = 0
+    deadline: int | None = None
+    rank: float | None = None
+    step_at: int | None = None
+    run_after: int | None = None
+    retry_at: int | None = None
+
+    fence: int = 0
+    agent: str | None = None
+    model: str | None = None
+    lease_s: float = 60.0
+    lease_expires_at: int | None = None
+    timeout_s: float | None = None
+    timeout_at: int | None = None
+    confirmed: bool = False
+    suspect: bool = False
+    unwritten: bool = False
+    """Cancelled while held, and the attempt is not written yet."""
+    renewed_at: int | None = None
+    progress: float | None = None
+    note: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    endings: dict[int, Ending] = field(default_factory=dict)
+
+    attempts: int = 0
+    crashes: int = 0
+    releases: int = 0
+    output: bytes | None = None
+    output_sanitized: bool = False
+    decision: bytes | None = None
+    artifacts: bytes = b"[]"
+    error: str | None = None
+    reason: str | None = None
+    exit_code: int | None = None
+    poison_pill: bool = False
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    turns: int | None = None
+
+    created_at: int
+    ready_at: int | None = None
+    claimed_at: int | None = None
+    started_at: int | None = None
+    completed_at: int | None = None
+    cancelled_at: int | None = None
+    dead_lettered_at: int | None = None
+    updated_at: int
+
+    @property
+    def id(self) -> str:
+        return self.spec.id
+
+    @property
+    def final(self) -> bool:
+        return self.status in FINAL
+
+    @property
+    def held(self) -> bool:
+        return self.status in HELD
+
+    @property
+    def solo(self) -> bool:
+        """Handed out alone: it may have taken its worker down, or may be started only once."""
+        return self.suspect or self.spec.max_attempts == 1
+
+    @property
+    def origin(self) -> str:
+        """The task where the trouble that ended this one began."""
+        return self.cause or self.id
+
+    @property
+    def ever_started(self) -> bool:
+        return self.started_at is not None or any(
+            ending.attempt.started_at is not None for ending in self.endings.values()
+        )
+
+    @property
+    def ended_at(self) -> int | None:
+        return self.completed_at or self.dead_lettered_at or self.cancelled_at
+
+    def held_under(self, fence: int) -> bool:
+        return self.held and self.fence == fence
+
+    def cancelled_under(self, fence: int) -> bool:
+        """Whether it was cancelled while this fence held it."""
+        if self.status is not Status.CANCELLED or self.fence != fence:
+            return False
+        ending = self.endings.get(fence)
+        return self.unwritten or (ending is not None and ending.attempt.outcome is Outcome.CANCELLED)
+
+
+class DagRecord(Struct, kw_only=True, eq=False):
+    """The row of a dag. `tally` counts its tasks by (status, requested)."""
+
+    id: str
+    project: str
+    title: str | None = None
+    key: str | None = None
+    body_hash: str | None = None
+    drafted: list[str] = field(default_factory=list)
+    on_failure: str = "fail_fast"
+    user: str | None = None
+    created_by: str | None = None
+    status: DagStatus = DagStatus.PENDING
+    closed: bool = False
+    """Its status was decided by a failure or a cancel, and no longer follows its tasks."""
+    started: bool = False
+    tally: Counter[tuple[Status, bool]] = field(default_factory=Counter)
+    cause: str | None = None
+    cancel_reason: str | None = None
+    created_at: int
+    started_at: int | None = None
+    ended_at: int | None = None
+
+
+class State:
+    """All tasks, edges, dags and events, and what finds them quickly."""
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self.clock = clock
+        self.now = clock()
+        self.changed = False
+
+        self.tasks: dict[str, Record] = {}
+        self.numbered: dict[int, Record] = {}
+        self.last_number = 0
+        self.keys: dict[tuple[str, str], str] = {}
+        self.edges_into: dict[str, list[Edge]] = {}
+        self.edges_out_of: dict[str, list[Edge]] = {}
+        self.children: dict[str, list[Record]] = {}
+
+        self.members: dict[str, list[Record]] = {}
+        """The tasks of every dag, virtual ones too."""
+        self.dags: dict[str, DagRecord] = {}
+        self.dag_keys: dict[tuple[str, str], str] = {}
+        """The newest dag of each key; one that ended badly has lost its right to it."""
+        self.stirred: dict[str, None] = {}
+        """Dags with a task that moved: their status is looked at before the commit."""
+        self.grown: dict[str, None] = {}
+        """Dags whose critical path weights are to be refreshed."""
+
+        self.marked: dict[str, None] = {}
+        """Tasks that ended badly and whose consequences are not all applied."""
+        self.closing: dict[str, None] = {}
+        """Closed dags that still have tasks to cancel."""
+
+        self.lanes: dict[LaneKey, Order] = {}
+        self.lane_ids: dict[LaneKey, int] = {}
+        self.due = Order()
+        self.leases = Order()
+        self.stopping = Order()
+        self.deadlines = Order()
+        self.steps = Order()
+
+        self.claims: dict[tuple[str, str], tuple[int, list[tuple[str, int]]]] = {}
+        self.agents: dict[tuple[str, str], Agent] = {}
+        self.duties: dict[str, int] = {}
+
+        self.events: list[tuple[Event, bytes | None]] = []
+        self.last_seq = 0
+
+    def get(self, task_id: str, field: str | None = None) -> Record:
+        """The record of a task; NotFound if there is none."""
+        try:
+            return self.tasks[task_id]
+        except KeyError:
+            raise NotFound(f"There is no task {task_id}.", field=field) from None
+
+    def add(self, record: Record) -> None:
+        """Take in a new record."""
+        self.last_number = max(self.last_number, record.number)
+        self.tasks[record.id] = self.numbered[record.number] = record
+        self.members.setdefault(record.dag_id, []).append(record)
+        if record.parent_id is not None:
+            self.children.setdefault(record.parent_id, []).append(record)
+        self.lane_ids.setdefault(record.lane, len(self.lane_ids) + 1)
+        if record.dag_id in self.dags:
+            self.dags[record.dag_id].tally[record.status, record.requested] += 1
+            self.stirred[record.dag_id] = None
+        self.file(record)
+
+    def join(self, parent: Record, child: Record, kind: str) -> Edge:
+        """Let `child` wait for `parent`. An edge that is satisfied already is born resolved."""
+        satisfied = parent.status is Status.COMPLETED if kind == "after" else parent.final
+        edge = Edge(parent.id, child.id, kind, resolved=satisfied)
+        self.edges_into.setdefault(child.id, []).append(edge)
+        self.edges_out_of.setdefault(parent.id, []).append(edge)
+        if not satisfied:
+            child.open_edges += 1
+        if kind != "child" and parent.id not in child.depends_on:
+            child.depends_on = (*child.depends_on, parent.id)
+        return edge
+
+    def move(self, record: Record, status: Status, *, requested: bool = False) -> None:
+        """Change a task's status; its dag counts it anew. `requested`: cancelled because someone asked."""
+        dag = self.dags.get(record.dag_id)
+        if dag is not None:
+            dag.tally[record.status, record.requested] -= 1
+            dag.tally[status, requested] += 1
+            self.stirred[dag.id] = None
+        record.status = status
+        record.requested = requested
+
+    def file(self, record: Record) -> None:
+        """A task changed: sort it into the indexes it belongs to now, and out of the others."""
+        record.updated_at = self.now
+        self.changed = True
+        number, status = record.number, record.status
+        self._put_into_lane(record)
+        self.steps.put(number, record.step_at if status is Status.READY else None)
+        if status is Status.SCHEDULED:
+            self.due.put(number, record.run_after)
+        else:
+            self.due.put(number, record.retry_at if status is Status.RETRYING else None)
+        self.leases.put(number, _time_over_at(record) if record.held else None)
+        self.stopping.put(number, record.lease_expires_at if record.unwritten else None)
+        self.deadlines.put(number, None if record.final or record.overdue else record.deadline)
+        if record.spec.key is not None:
+            name = (record.spec.project, record.spec.key)
+            if status not in ENDED_BADLY:
+                self.keys[name] = record.id
+            elif self.keys.get(name) == record.id:
+                del self.keys[name]
+
+    def _put_into_lane(self, record: Record) -> None:
+        if record.status is Status.READY:
+            self.lanes.setdefault(record.lane, Order()).put(record.number, record.rank)
+        elif record.lane in self.lanes:
+            lane = self.lanes[record.lane]
+            lane.put(record.number, None)
+            if not lane:
+                del self.lanes[record.lane]
+
+    def emit(
+        self,
+        type: str,
+        record: Record | None = None,
+        *,
+        dag_id: str | None = None,
+        agent: str | None = None,
+        reason: str | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> None:
+        """Write down what happened, to be committed with it."""
+        self.last_seq += 1
+        self.changed = True
+        event = Event(
+            seq=self.last_seq,
+            type=type,
+            at=from_micros(self.now),
+            task_id=record.id if record else None,
+            dag_id=record.dag_id if record else dag_id,
+            agent=agent,
+            reason=reason,
+        )
+        self.events.append((event, msgspec.json.encode(data) if data else None))
+
+    def forget(self, record: Record) -> None:
+        """Drop a final task with its edges; a dag's row goes with its last task."""
+        del self.tasks[record.id], self.numbered[record.number]
+        self.stopping.put(record.number, None)
+        self.marked.pop(record.id, None)
+        if record.spec.key is not None:
+            name = (record.spec.project, record.spec.key)
+            if self.keys.get(name) == record.id:
+                del self.keys[name]
+        for edge in self.edges_into.pop(record.id, ()):
+            _drop(self.edges_out_of, edge.parent, edge)
+        for edge in self.edges_out_of.pop(record.id, ()):
+            _drop(self.edges_into, edge.child, edge)
+            self.tasks[edge.child].open_edges -= not edge.resolved
+        _drop(self.members, record.dag_id, record)
+        if record.parent_id is not None:
+            _drop(self.children, record.parent_id, record)
+        if record.dag_id not in self.members:
+            dag = self.dags.pop(record.dag_id, None)
+            if dag is not None and dag.key is not None:
+                self.dag_keys = {name: owner for name, owner in self.dag_keys.items() if owner != dag.id}
+            self.grown.pop(record.dag_id, None)
+            self.closing.pop(record.dag_id, None)
+        self.changed = True
+
+
+def _drop(index: dict[str, list[Any]], key: str, item: object) -> None:
+    """Remove an item from a list in a dict, and the list with its last item."""
+    items = index.get(key)
+    if items is not None and item in items:
+        items.remove(item)
+        if not items:
+            del index[key]
+
+
+def _time_over_at(record: Record) -> int | None:
+    """When a held task's lease or its attempt's timeout is over, whichever is first."""
+    ends = [at for at in (record.lease_expires_at, record.timeout_at) if at is not None]
+    return min(ends, default=None)

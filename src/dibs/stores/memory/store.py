@@ -1,0 +1,197 @@
+"""The memory store: each method of the contract, as one atomic step on the shared state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.errors import Unavailable
+from dibs.stores.memory import (
+    cascade,
+    claiming,
+    inserting,
+    journal,
+    linking,
+    reading,
+    reviving,
+    settling,
+    timing,
+)
+from dibs.stores.memory.sharing import Shared, open_shared
+from dibs.stores.memory.snapshots import attempts_of, task_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dibs.errors import DibsError
+    from dibs.model.attempt import Attempt
+    from dibs.model.claim import News, Settled
+    from dibs.model.dag import Dag
+    from dibs.model.event import Event
+    from dibs.model.task import Task
+    from dibs.model.views import Page, Stats
+    from dibs.stores.values import (
+        Claimed,
+        ClaimRequest,
+        Dependency,
+        Entry,
+        Expired,
+        Filter,
+        Inserted,
+        Insertion,
+        Renewal,
+        Settlement,
+    )
+
+
+class MemoryStore:
+    """Tasks in this process; with a name, shared by all stores of that name. `stores.contract` says the rest."""
+
+    def __init__(
+        self, name: str | None = None, *, clock: Callable[[], int] | None = None, blocking: bool = False
+    ) -> None:
+        self.url = f"memory:{name or ''}"
+        self._blocking = blocking
+        self._open: Shared | None = open_shared(name, clock)
+
+    @property
+    def _shared(self) -> Shared:
+        if self._open is None:
+            raise Unavailable("This memory store is closed: open it again.")
+        return self._open
+
+    # Adding
+
+    async def insert(self, insertion: Insertion) -> Inserted:
+        with self._shared as state:
+            return inserting.insert(state, insertion)
+
+    # Working
+
+    async def claim(self, request: ClaimRequest) -> Claimed:
+        with self._shared as state:
+            return claiming.claim(state, request)
+
+    async def start(self, held: Sequence[tuple[str, int]]) -> list[DibsError | None]:
+        with self._shared as state:
+            return [settling.start(state, task_id, fence) for task_id, fence in held]
+
+    async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+        with self._shared as state:
+            return [settling.renew(state, renewal) for renewal in renewals]
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+        with self._shared as state:
+            return [settling.settle(state, settlement) for settlement in settlements]
+
+    async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
+        with self._shared as state:
+            return journal.write_journal(state, task_id, fence, entries)
+
+    async def read_journal(self, task_id: str) -> list[Entry]:
+        with self._shared as state:
+            return journal.read_journal(state, task_id)
+
+    # Steering
+
+    async def cancel(self, target: str, reason: str | None) -> list[str]:
+        with self._shared as state:
+            return cascade.cancel(state, target, reason)
+
+    async def spread(self, limit: int = cascade.LIMIT, cause: str | None = None) -> list[str]:
+        with self._shared as state:
+            return cascade.spread(state, limit, cause)
+
+    async def revive(
+        self, task_id: str, *, payload: bytes | None = None, delay_s: float = 0.0, keep_steps: bool = True
+    ) -> Task:
+        with self._shared as state:
+            return reviving.revive(state, task_id, payload, delay_s, keep_steps)
+
+    async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
+        with self._shared as state:
+            return linking.link(state, task_id, dependencies)
+
+    async def reprioritise(self, task_id: str, priority: float) -> Task:
+        with self._shared as state:
+            return linking.reprioritise(state, task_id, priority)
+
+    # Time
+
+    def now(self) -> int:
+        return self._shared.now()
+
+    async def elect(self, intervals_s: Mapping[str, float]) -> list[str]:
+        with self._shared as state:
+            return timing.elect(state, intervals_s)
+
+    async def postpone(self, duty: str, delay_s: float) -> None:
+        with self._shared as state:
+            timing.postpone(state, duty, delay_s)
+
+    async def promote(self, limit: int) -> int:
+        with self._shared as state:
+            return timing.promote(state, limit)
+
+    async def expired(self, limit: int) -> list[Expired]:
+        with self._shared as state:
+            return timing.expired(state, limit)
+
+    async def rerank(self, limit: int) -> int:
+        with self._shared as state:
+            return timing.rerank(state, limit)
+
+    async def overdue(self, limit: int) -> list[str]:
+        with self._shared as state:
+            return timing.overdue(state, limit)
+
+    async def prune(self, retention_s: float, limit: int) -> int:
+        with self._shared as state:
+            return timing.prune(state, retention_s, limit)
+
+    # Reading
+
+    async def get(self, ids: Sequence[str]) -> list[Task | None]:
+        with self._shared as state:
+            records = [state.tasks.get(task_id) for task_id in ids]
+            return [None if record is None else task_of(state, record) for record in records]
+
+    async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
+        with self._shared as state:
+            return reading.find(state, filter, limit, cursor)
+
+    async def dag(self, dag_id: str) -> Dag | None:
+        with self._shared as state:
+            return reading.dag(state, dag_id)
+
+    async def history(self, task_id: str) -> list[Attempt]:
+        with self._shared as state:
+            return attempts_of(state.get(task_id))
+
+    async def stats(self, project: str) -> Stats:
+        with self._shared as state:
+            return reading.stats(state, project)
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        with self._shared as state:
+            return reading.events(state, after, limit)
+
+    async def last_seq(self) -> int:
+        with self._shared as state:
+            return state.last_seq
+
+    # Waiting and living
+
+    async def news(self) -> int:
+        return self._shared.news
+
+    async def wait_for_news(self, since: int, timeout_s: float) -> int:
+        if self._blocking:
+            return self._shared.block_until_news(since, timeout_s)
+        return await self._shared.sleep_until_news(since, timeout_s)
+
+    async def check(self) -> list[str]:
+        with self._shared as state:
+            return reading.check(state)
+
+    async def close(self) -> None:
+        self._open = None

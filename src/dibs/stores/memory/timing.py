@@ -1,0 +1,144 @@
+"""What time does to tasks: duties and whose turn they are, due work, expired leases, ranks, deadlines, age."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.model.instants import seconds, to_micros
+from dibs.model.status import Status
+from dibs.rules import graph
+from dibs.stores.memory import cascade, moving
+from dibs.stores.memory.snapshots import claim_of
+from dibs.stores.values import Expired
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from dibs.stores.memory.state import Record, State
+
+_PRUNED = frozenset({Status.COMPLETED, Status.CANCELLED})
+
+
+def elect(state: State, intervals_s: Mapping[str, float]) -> list[str]:
+    """The duties that are due and now the caller's."""
+    due = [duty for duty in intervals_s if state.duties.get(duty, 0) <= state.now]
+    for duty in due:
+        state.duties[duty] = state.now + seconds(intervals_s[duty])
+        state.changed = True
+    return due
+
+
+def postpone(state: State, duty: str, delay_s: float) -> None:
+    """Nobody shall run it before then."""
+    state.duties[duty] = max(state.duties.get(duty, 0), state.now + seconds(delay_s))
+    state.changed = True
+
+
+def promote(state: State, limit: int) -> int:
+    """Make due scheduled and retrying tasks ready, oldest due first."""
+    numbers = state.due.until(state.now)[:limit]
+    for number in numbers:
+        moving.make_ready(state, state.numbered[number])
+    return len(numbers)
+
+
+def expired(state: State, limit: int) -> list[Expired]:
+    """Held tasks whose time is over. Cancelled ones whose lease is over get their attempt written."""
+    for number in state.stopping.until(state.now):
+        moving.write_cancelled_attempt(state, state.numbered[number])
+    over = [state.numbered[number] for number in state.leases.until(state.now)[:limit]]
+    return [
+        Expired(
+            claim=claim_of(state, record),
+            confirmed=record.confirmed,
+            timed_out=record.timeout_at is not None and record.timeout_at <= state.now,
+        )
+        for record in over
+    ]
+
+
+def rerank(state: State, limit: int) -> int:
+    """Refresh ranks that a deadline or the growth of a dag changed. How many tasks changed."""
+    changed = 0
+    for number in state.steps.until(state.now)[:limit]:
+        _refresh(state, state.numbered[number])
+        changed += 1
+    for dag_id in list(state.grown):
+        if changed >= limit:
+            break
+        changed += _reweigh(state, dag_id)
+        del state.grown[dag_id]
+    return changed
+
+
+def _reweigh(state: State, dag_id: str) -> int:
+    """Recompute the critical path weights of a dag's live tasks."""
+    live = [record for record in state.members.get(dag_id, ()) if not record.final]
+    weights = graph.weights(
+        (edge.parent, edge.child)
+        for record in live
+        for edge in state.edges_out_of.get(record.id, ())
+        if not state.tasks[edge.child].final
+    )
+    changed = 0
+    for record in live:
+        weight = weights.get(record.id, 0)
+        if weight != record.weight:
+            record.weight = weight
+            _refresh(state, record)
+            changed += 1
+    return changed
+
+
+def _refresh(state: State, record: Record) -> None:
+    """A rank is how dibs sees a task, not the task: `updated_at` stays."""
+    updated_at = record.updated_at
+    moving.rerank(state, record)
+    state.file(record)
+    record.updated_at = updated_at
+
+
+def overdue(state: State, limit: int) -> list[str]:
+    """Mark tasks whose deadline passed, once each; cancel those that asked for it."""
+    marked = []
+    for number in state.deadlines.until(state.now)[:limit]:
+        record = state.numbered[number]
+        if record.final:
+            # An earlier one of these took it down.
+            continue
+        record.overdue = True
+        state.file(record)
+        state.emit("task.overdue", record)
+        marked.append(record.id)
+        if record.spec.on_deadline == "cancel":
+            cascade.cancel_at_deadline(state, record)
+    return marked
+
+
+def prune(state: State, retention_s: float, limit: int) -> int:
+    """Delete dags that ended as a whole before then, old events and old claim ids. How many tasks."""
+    before = state.now - seconds(retention_s)
+    pruned = 0
+    for records in list(state.members.values()):
+        if pruned >= limit:
+            break
+        if _may_be_pruned(state, records, before):
+            pruned += len(records)
+            for record in list(records):
+                state.forget(record)
+    kept = next((i for i, (event, _) in enumerate(state.events) if to_micros(event.at) >= before), None)
+    if kept != 0 and state.events:
+        del state.events[:kept]
+        state.changed = True
+    state.claims = {name: claim for name, claim in state.claims.items() if claim[0] >= before}
+    return pruned
+
+
+def _may_be_pruned(state: State, records: list[Record], before: int) -> bool:
+    """All of them ended well or were cancelled, long ago, and nothing live depends on any."""
+    return all(
+        record.status in _PRUNED
+        and (record.ended_at or state.now) < before
+        and all(state.tasks[edge.child].final for edge in state.edges_out_of.get(record.id, ()))
+        for record in records
+    )

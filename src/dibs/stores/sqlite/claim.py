@@ -1,0 +1,268 @@
+"""Handing out tasks: a merge over the heads of the lanes an agent may serve, then one update, then one read.
+
+The number of statements does not depend on how many tasks are claimed, nor their cost on how many wait.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from dibs.model.claim import Claim
+from dibs.model.ids import dag_of
+from dibs.model.instants import from_micros, seconds
+from dibs.model.status import Status
+from dibs.model.task import Task
+from dibs.rules import matching, priority
+from dibs.stores.sqlite import reading, rows
+from dibs.stores.sqlite.dags import Dags
+from dibs.stores.sqlite.engine import UNKNOWN
+from dibs.stores.sqlite.rows import decode, encode
+from dibs.stores.sqlite.stats import Offer
+from dibs.stores.sqlite.statements import sql
+from dibs.stores.values import Claimed
+
+if TYPE_CHECKING:
+    from dibs.stores.sqlite.engine import Transaction, _Unknown
+    from dibs.stores.sqlite.lanes import Lanes
+    from dibs.stores.values import ClaimRequest
+
+HEARD_EVERY_S = 5.0
+
+_HEARD = """
+INSERT INTO agents (project, id, offer, heard_at) VALUES (?, ?, ?, ?)
+ON CONFLICT (project, id) DO UPDATE SET offer = excluded.offer, heard_at = excluded.heard_at
+"""
+_EARLIER = """
+SELECT held FROM claims WHERE project = ? AND claim_id = ?
+"""
+
+_decode_tasks = msgspec.json.Decoder(list[Task]).decode
+
+
+class Taken(Struct):
+    """What a claim took, as text; it becomes `Claim`s after the commit, when nobody waits for the lock any more."""
+
+    request: ClaimRequest
+    now: int
+    numbers: list[int]
+    specs: str
+    states: str
+    dag_ids: list[str | None]
+    full: list[Claim]
+
+
+class Claiming:
+    """Claims of one store: knows when each agent was last written down."""
+
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
+        self._heard: dict[tuple[str, str], tuple[Offer, int]] = {}
+        self._was_empty = False
+
+    # Without a transaction
+
+    def glance(self, tx: Transaction, request: ClaimRequest) -> Claimed | Taken | _Unknown:
+        """Answer an idle claim without taking the lock. Busy claims do not pay for looking twice."""
+        if not self._was_empty or not self._was_heard(tx, request):
+            return UNKNOWN
+        if request.claim_id is not None and tx.row(_EARLIER, (request.project, request.claim_id)):
+            return UNKNOWN
+        if self._candidates(tx, request, 1):
+            return UNKNOWN
+        return Claimed(next_due_in=self._next_due_in(tx, request))
+
+    # In a transaction
+
+    def claim(self, tx: Transaction, request: ClaimRequest) -> Claimed | Taken:
+        """Up to `limit` ready tasks, best first."""
+        self._hear(tx, request)
+        if request.claim_id is not None:
+            earlier = tx.row(_EARLIER, (request.project, request.claim_id))
+            if earlier is not None:
+                return _still_held(tx, decode(earlier[0]))
+        chosen = _fitting(self._candidates(tx, request, request.limit), request)
+        self._was_empty = not chosen
+        if not chosen:
+            return Claimed(next_due_in=self._next_due_in(tx, request))
+        return self._take(tx, request, chosen)
+
+    def _candidates(self, tx: Transaction, request: ClaimRequest, limit: int) -> list[list[int]]:
+        """The best tasks as [n, lane, solo, bytes]."""
+        while True:
+            minutes = priority.minutes(tx.now)
+            keys = self._lanes.keys
+            heads = [(id, keys[id].boost * minutes) for id in self._lanes.served_by(request)]
+            version, found = tx.row(sql("claim"), (encode(heads).decode(), limit))
+            if version == self._lanes.version:
+                candidates: list[list[int]] = decode(found)
+                return candidates
+            self._lanes.refresh(tx, version)
+
+    def _take(self, tx: Transaction, request: ClaimRequest, chosen: list[list[int]]) -> Taken:
+        numbers = encode([candidate[0] for candidate in chosen]).decode()
+        keys = self._lanes.keys
+        models = {
+            str(lane): matching.choose_model(keys[lane].models, request.models)
+            for lane in {candidate[1] for candidate in chosen}
+        }
+        tx.run(
+            sql("claim_take"),
+            {
+                "status": "running" if request.start else "claimed",
+                "agent": request.agent,
+                "models": encode(models).decode(),
+                "lease_s": request.lease_s,
+                "lease_expires_at": tx.now + seconds(request.lease_s),
+                "now": tx.now,
+                "started_at": tx.now if request.start else None,
+                "numbers": numbers,
+            },
+        )
+        specs, states = tx.row(sql("claim_read"), (numbers,))
+        taken = Taken(request, tx.now, [candidate[0] for candidate in chosen], specs, states, [], [])
+        self._read_rest(tx, taken)
+        return taken
+
+    def _read_rest(self, tx: Transaction, taken: Taken) -> None:
+        """Rows with a history are read in full; then events, dags, and the claim's id."""
+        request = taken.request
+        dags: dict[int, str | None] = {}
+        rest: list[int] = []
+        for state in decode(taken.states):
+            if len(state) == 1:
+                rest.append(state[0])
+            else:
+                dags[state[0]] = state[6]
+        found = rows.load_numbers(tx, rest) if rest else []
+        taken.full = reading.claims_of(tx, found)
+        dags.update((row.n, row.dag) for row in found)
+        ids = dict(tx.connection.execute("SELECT n, id FROM tasks WHERE false"))
+        del ids
+        events = ("task.claimed", "task.started") if request.start else ("task.claimed",)
+        names = _names(taken, found)
+        items: list[Any] = [
+            names[number] if dags[number] is None else [names[number], dags[number]]
+            for number in taken.numbers
+        ]
+        tx.outbox.add(events, tx.now, items, request.agent)
+        joined = {dag: None for dag in dags.values() if dag is not None}
+        if joined:
+            follower = Dags(tx)
+            for dag in joined:
+                if request.start:
+                    follower.note_started(dag)
+            follower.follow()
+        if request.claim_id is not None:
+            fences = {row.n: row.fence for row in found}
+            held = [(number, fences.get(number, 1)) for number in taken.numbers]
+            tx.run(
+                "INSERT INTO claims (project, claim_id, at, held) VALUES (?, ?, ?, ?)",
+                (request.project, request.claim_id, tx.now, encode(held).decode()),
+            )
+
+    # Agents
+
+    def _was_heard(self, tx: Transaction, request: ClaimRequest) -> bool:
+        """Whether this agent, with this offer, was written down a short while ago."""
+        offer = Offer(request.capabilities, request.types, request.models)
+        name = (request.project, request.agent)
+        known = self._heard.get(name)
+        if known is None:
+            found = tx.row("SELECT offer, heard_at FROM agents WHERE project = ? AND id = ?", name)
+            if found is None:
+                return False
+            known = self._heard[name] = (msgspec.json.decode(found[0], type=Offer), found[1])
+        return known[0] == offer and 0 <= tx.now - known[1] < seconds(HEARD_EVERY_S)
+
+    def _hear(self, tx: Transaction, request: ClaimRequest) -> None:
+        if self._was_heard(tx, request):
+            return
+        offer = Offer(request.capabilities, request.types, request.models)
+        tx.run(_HEARD, (request.project, request.agent, encode(offer).decode(), tx.now))
+        # Read again at the next claim: this transaction may still fail.
+        self._heard.pop((request.project, request.agent), None)
+
+    def _next_due_in(self, tx: Transaction, request: ClaimRequest) -> float | None:
+        """Seconds until a task this agent may serve is due, or is taken from whoever holds it."""
+        lanes = encode(self._lanes.served_by(request)).decode()
+        [due_at] = tx.row(sql("next_due"), (lanes,))
+        return None if due_at is None else max(0.0, (due_at - tx.now) / 1_000_000)
+
+
+def _fitting(candidates: list[list[int]], request: ClaimRequest) -> list[list[int]]:
+    """Those that fit into one batch: bytes, and solo tasks alone."""
+    size = 0
+    for place, (_, _, solo, count) in enumerate(candidates):
+        size += count
+        if place and (size > request.max_bytes or solo):
+            return candidates[:place]
+        if solo:
+            return candidates[:1]
+    return candidates
+
+
+def _names(taken: Taken, found: list[rows.Row]) -> dict[int, str]:
+    """The ids of the tasks taken."""
+    names = {row.n: row.id for row in found}
+    tasks = _ids(taken.specs)
+    for state, task in zip(decode(taken.states), tasks, strict=True):
+        names[state[0]] = task.id
+    return names
+
+
+class _Named(Struct):
+    id: str
+
+
+_ids = msgspec.json.Decoder(list[_Named]).decode
+
+
+def _still_held(tx: Transaction, held: list[list[int]]) -> Claimed:
+    """What was claimed before under the same id, without what is held no longer."""
+    fences = {number: fence for number, fence in held}
+    found = {row.n: row for row in rows.load_numbers(tx, fences)}
+    kept = [found[n] for n, fence in fences.items() if n in found and found[n].held and found[n].fence == fence]
+    return Claimed(claims=reading.claims_of(tx, kept))
+
+
+def claims_from(taken: Claimed | Taken) -> Claimed:
+    """The claims, best first."""
+    if isinstance(taken, Claimed):
+        return taken
+    request, now = taken.request, taken.now
+    instant = from_micros(now)
+    expires = from_micros(now + seconds(request.lease_s))
+    status = Status.RUNNING if request.start else Status.CLAIMED
+    claims: dict[int, Claim] = {}
+    full = {claim.task.id: claim for claim in taken.full}
+    for state, task in zip(decode(taken.states), _decode_tasks(taken.specs), strict=True):
+        if len(state) == 1:
+            claims[state[0]] = full[task.id]
+            continue
+        number, wanted, rank, boost, created_at, ready_at, dag, parent, model, timeout_s = state
+        task.dag_id = dag or dag_of(task.id)
+        task.parent_id = parent
+        task.priority = wanted
+        task.status = status
+        task.effective_priority = priority.effective(rank, boost, now)
+        task.fence = 1
+        task.agent = request.agent
+        task.lease_expires_at = expires
+        task.created_at = from_micros(created_at)
+        task.ready_at = from_micros(ready_at)
+        task.claimed_at = task.updated_at = instant
+        if request.start:
+            task.started_at = instant
+        claims[number] = Claim(
+            task=task,
+            fence=1,
+            agent=request.agent,
+            model=model,
+            lease_s=request.lease_s,
+            lease_expires_at=expires,
+            timeout_s=timeout_s,
+        )
+    return Claimed(claims=[claims[number] for number in taken.numbers])

@@ -1,0 +1,127 @@
+"""Lanes by number, remembered in the process. A counter in the database tells when they must be read again.
+
+Adding and settling never write a lane: only its first task does, and the duty that retires idle ones.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from dibs.rules.matching import may_serve
+from dibs.stores.values import LaneKey
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.values import ClaimRequest
+
+VERSION = "SELECT value FROM meta WHERE name = 'lanes'"
+_ALL = "SELECT id, key FROM lanes WHERE retired_at IS NULL"
+_CHANGED = "UPDATE meta SET value = value + 1 WHERE name = 'lanes'"
+_ADD = """
+INSERT INTO lanes (project, type, boost, key) VALUES (?, ?, ?, ?)
+ON CONFLICT (key) DO UPDATE SET retired_at = NULL, idle_since = NULL
+"""
+
+_encode = msgspec.json.Encoder().encode
+_decode_key = msgspec.json.Decoder(LaneKey).decode
+
+
+class Lanes:
+    """The lanes in use, and which of them an agent may serve."""
+
+    def __init__(self) -> None:
+        self.version = -1
+        self.keys: dict[int, LaneKey] = {}
+        self._ids: dict[LaneKey, int] = {}
+        self._served: dict[tuple[object, ...], list[int]] = {}
+
+    def refresh(self, tx: Transaction, version: int) -> None:
+        """Read the lanes again if the counter is not the one they were read at."""
+        if version == self.version:
+            return
+        self.keys = {id: _decode_key(key) for id, key in tx.connection.execute(_ALL)}
+        self._ids = {key: id for id, key in self.keys.items()}
+        self._served = {}
+        self.version = version
+
+    def current(self, tx: Transaction) -> None:
+        """As `refresh`, with the counter read here."""
+        self.refresh(tx, tx.row(VERSION)[0])
+
+    def numbers(self, tx: Transaction, wanted: Iterable[LaneKey]) -> dict[LaneKey, int]:
+        """The number of each lane; lanes that are new or retired come into use."""
+        known = self._ids
+        missing = [key for key in dict.fromkeys(wanted) if key not in known]
+        if missing:
+            for key in missing:
+                text = _encode(key).decode()
+                tx.run(_ADD, (key.project, key.type, key.boost, text))
+            tx.run(_CHANGED)
+            self.current(tx)
+            known = self._ids
+            # If this transaction fails, the counter may come to the same number with other lanes.
+            self.version = -1
+        return known
+
+    def revive(self, tx: Transaction, number: int) -> None:
+        """Take a lane back into use."""
+        if number not in self.keys:
+            tx.run("UPDATE lanes SET retired_at = NULL, idle_since = NULL WHERE id = ?", (number,))
+            tx.run(_CHANGED)
+            self.version = -1
+
+    def served_by(self, request: ClaimRequest) -> list[int]:
+        """The numbers of the lanes that this agent may serve."""
+        offer = (request.project, request.agent, request.capabilities, request.types, request.models)
+        served = self._served.get(offer)
+        if served is None:
+            if len(self._served) > 1_000:
+                self._served.clear()
+            served = self._served[offer] = [
+                id
+                for id, key in self.keys.items()
+                if key.project == request.project
+                and may_serve(
+                    type=key.type,
+                    assignee=key.assignee,
+                    requires=key.requires,
+                    models=key.models,
+                    agent=request.agent,
+                    capabilities=request.capabilities,
+                    types=request.types,
+                    offered_models=request.models,
+                )
+            ]
+        return served
+
+
+def retire(tx: Transaction, idle_s: float) -> None:
+    """Retire lanes in which nothing waits or runs and nothing was ready for a while."""
+    tx.run(
+        "UPDATE lanes SET idle_since = CASE WHEN EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND status = 'ready')"
+        " THEN NULL ELSE coalesce(idle_since, ?1) END WHERE retired_at IS NULL AND (idle_since IS NULL) ="
+        " NOT EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND status = 'ready')",
+        (tx.now,),
+    )
+    idle = [
+        row[0]
+        for row in tx.connection.execute(
+            "SELECT id FROM lanes WHERE retired_at IS NULL AND idle_since <= ?",
+            (tx.now - round(idle_s * 1_000_000),),
+        )
+    ]
+    if not idle:
+        return
+    live = "status IN ('pending', 'scheduled', 'claimed', 'running', 'validating', 'waiting', 'retrying')"
+    used = {row[0] for row in tx.connection.execute(f"SELECT DISTINCT lane FROM tasks WHERE {live}")}  # noqa: S608
+    retired = [lane for lane in idle if lane not in used]
+    if retired:
+        text = _encode(retired).decode()
+        tx.run(
+            "UPDATE lanes SET retired_at = ? WHERE id IN (SELECT value FROM json_each(?))", (tx.now, text)
+        )
+        tx.run(_CHANGED)

@@ -1,0 +1,357 @@
+"""Reading: snapshots of tasks, claims, pages, dags, history. Nothing here changes anything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dibs.errors import Invalid, NotFound
+from dibs.model.attempt import Attempt
+from dibs.model.claim import Claim
+from dibs.model.dag import Dag, Edge
+from dibs.model.ids import dag_of
+from dibs.model.instants import from_micros
+from dibs.model.status import DagStatus, Outcome, Status
+from dibs.model.views import Page
+from dibs.rules import graph
+from dibs.stores.sqlite import rows
+from dibs.stores.sqlite.rows import Row, decode, encode, fill, instant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from dibs.model.task import Task
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.values import Filter
+
+SHOWN_ATTEMPTS = 10
+MAX_LOOKED_AT = 10_000
+
+_CURSOR = "before-"
+_OUTPUTS = """
+SELECT a.n, coalesce(a.output, b.output), a.decision, a.artifacts
+FROM json_each(?) j
+CROSS JOIN attempts a ON a.n = j.value->>0 AND a.fence = j.value->>1
+LEFT JOIN blobs b ON b.n = a.n AND b.fence = a.fence
+"""
+_BLOCKED_BY = """
+SELECT e.child, t.id FROM json_each(?) j
+CROSS JOIN edges e ON e.child = j.value AND e.resolved_at IS NULL CROSS JOIN tasks t ON t.n = e.parent ORDER BY e.id
+"""
+_INPUTS = """
+SELECT e.child, e.kind, t.id, s.spec->>'$.ref', coalesce(a.output, b.output)
+FROM json_each(?) j
+CROSS JOIN edges e ON e.child = j.value
+CROSS JOIN tasks t ON t.n = e.parent
+CROSS JOIN specs s ON s.n = t.n
+LEFT JOIN attempts a ON a.n = t.n AND a.fence = t.output_fence
+LEFT JOIN blobs b ON b.n = t.n AND b.fence = t.output_fence
+ORDER BY e.id
+"""
+_ATTEMPTS = """
+SELECT fence, number, agent, outcome, model, reason, error, fingerprint, exit_code, started_at, ended_at,
+    cost_usd, tokens_in, tokens_out, turns
+FROM attempts WHERE n = ? ORDER BY fence
+"""
+_CHECKPOINTS = """
+SELECT g.n, g.value FROM json_each(?) j
+CROSS JOIN journal g ON g.n = j.value AND g.kind = 'checkpoint' AND g.name = '' AND g.kind <> 'log'
+"""
+_DAG_EDGES = """
+SELECT p.id, c.id, e.kind FROM tasks c
+CROSS JOIN edges e ON e.child = c.n CROSS JOIN tasks p ON p.n = e.parent WHERE c.dag = ? ORDER BY c.n, e.id
+"""
+
+
+class _Payload(Struct):
+    payload: Raw = Raw(b"null")
+
+
+_decode_payload = msgspec.json.Decoder(_Payload).decode
+
+
+# Tasks
+
+
+def get(tx: Transaction, ids: Sequence[str]) -> list[Task | None]:
+    """Full snapshots, in the order of the ids."""
+    found = rows.load_ids(tx, dict.fromkeys(ids))
+    tasks = dict(zip(found, tasks_of(tx, list(found.values())), strict=True))
+    return [tasks.get(task_id) for task_id in ids]
+
+
+def get_one(tx: Transaction, task_id: str) -> Task:
+    """The snapshot of a task that is known to exist."""
+    [task] = get(tx, [task_id])
+    assert task is not None
+    return task
+
+
+def tasks_of(tx: Transaction, found: Sequence[Row]) -> list[Task]:
+    """Snapshots of rows, with outputs and what they are blocked by."""
+    specs = rows.load_specs(tx, [row.n for row in found])
+    ended = [(row.n, row.output_fence) for row in found if row.output_fence is not None]
+    if ended:
+        for number, output, decision, artifacts in tx.connection.execute(_OUTPUTS, (encode(ended).decode(),)):
+            task = specs[number]
+            task.output = decoded(output)
+            task.decision = decoded(decision)
+            task.artifacts = tuple(decoded(artifacts) or ())
+    blocked = [row.n for row in found if row.open]
+    if blocked:
+        parents: dict[int, dict[str, None]] = {}
+        for number, parent in tx.connection.execute(_BLOCKED_BY, (encode(blocked).decode(),)):
+            parents.setdefault(number, {})[parent] = None
+        for number, names in parents.items():
+            specs[number].blocked_by = tuple(names)
+    return [fill(specs[row.n], row, tx.now) for row in found]
+
+
+def decoded(text: str | None) -> Any:
+    """JSON that may be missing."""
+    return None if text is None else decode(text)
+
+
+def depth_of(tx: Transaction, number: int) -> int:
+    """How many spawns lie above a task."""
+    return int(tx.row("SELECT coalesce(spec->>'$.depth', 0) FROM specs WHERE n = ?", (number,))[0])
+
+
+# Claims
+
+
+def claims_of(tx: Transaction, found: Sequence[Row]) -> list[Claim]:
+    """Held tasks with all that their agents need."""
+    claims = {
+        row.n: Claim(
+            task=task,
+            fence=row.fence,
+            agent=row.agent or "",
+            model=row.model,
+            lease_s=row.lease_s or 0.0,
+            lease_expires_at=instant(row.lease_expires_at),
+            timeout_s=row.timeout_s,
+        )
+        for row, task in zip(found, tasks_of(tx, found), strict=True)
+    }
+    add_context(tx, claims, [row.n for row in found if row.deps], [row.n for row in found if row.fence > 0])
+    return list(claims.values())
+
+
+def add_context(tx: Transaction, claims: dict[int, Claim], joined: list[int], tried: list[int]) -> None:
+    """Put inputs and children into claims with dependencies; attempts and checkpoints into those tried before."""
+    if joined:
+        for number, kind, id, ref, output in tx.connection.execute(_INPUTS, (encode(joined).decode(),)):
+            claim = claims[number]
+            outputs = claim.children if kind == "child" else claim.inputs
+            outputs[ref or id] = decoded(output)
+    if tried:
+        for number in tried:
+            claims[number].previous_attempts = attempts_of(tx, number)[-SHOWN_ATTEMPTS:]
+        for number, value in tx.connection.execute(_CHECKPOINTS, (encode(tried).decode(),)):
+            claims[number].checkpoint = decode(value)
+
+
+def attempts_of(tx: Transaction, number: int) -> list[Attempt]:
+    """Every ended claim of a task, oldest first."""
+    return [
+        Attempt(
+            fence=row[0],
+            number=row[1],
+            agent=row[2],
+            outcome=Outcome(row[3]),
+            model=row[4],
+            reason=row[5],
+            error=row[6],
+            fingerprint=row[7],
+            exit_code=row[8],
+            started_at=instant(row[9]),
+            ended_at=instant(row[10]),
+            cost_usd=row[11],
+            tokens_in=row[12],
+            tokens_out=row[13],
+            turns=row[14],
+        )
+        for row in tx.connection.execute(_ATTEMPTS, (number,))
+    ]
+
+
+def history(tx: Transaction, task_id: str) -> list[Attempt]:
+    """Every ended claim of a task, oldest first; raises NotFound."""
+    found = tx.row("SELECT n FROM tasks WHERE id = ?", (task_id,))
+    if found is None:
+        raise NotFound(f"There is no task {task_id}.")
+    return attempts_of(tx, found[0])
+
+
+# Pages
+
+
+def find(tx: Transaction, filter: Filter, limit: int, cursor: str | None) -> Page:
+    """What matches, newest first; a window of tasks is looked at, however few of them match."""
+    window = _window(tx, filter, _number_of(cursor))
+    found: list[Row] = []
+    for start in range(0, len(window), 500):
+        numbers = window[start : start + 500]
+        loaded = {row.n: row for row in rows.load_numbers(tx, numbers)}
+        candidates = [row for row in (loaded[number] for number in numbers) if _matches(row, filter)]
+        found.extend(_with_words(tx, candidates, filter))
+        if len(found) > limit:
+            found = found[:limit]
+            return Page(items=tasks_of(tx, found), cursor=f"{_CURSOR}{found[-1].n}")
+    more = len(window) == MAX_LOOKED_AT
+    return Page(items=tasks_of(tx, found), cursor=f"{_CURSOR}{window[-1]}" if more else None)
+
+
+def _number_of(cursor: str | None) -> int:
+    if cursor is None:
+        return 2**62
+    digits = cursor.removeprefix(_CURSOR)
+    if digits == cursor or not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
+        raise Invalid("This cursor is not from an earlier page.", field="cursor")
+    return int(digits)
+
+
+def _window(tx: Transaction, filter: Filter, before: int) -> list[int]:
+    """The newest task numbers that one index yields; the other conditions are looked at row by row."""
+    tail = " AND n < ? ORDER BY n DESC LIMIT ?"
+    start = "SELECT n FROM tasks "
+    clauses: list[tuple[str, tuple[Any, ...]]]
+    if filter.dag is not None:
+        clauses = [("WHERE dag = ?", (filter.dag,))]
+        alone = [name for name in ("task_" + filter.dag[4:], filter.dag[4:]) if dag_of(name) == filter.dag]
+        clauses.extend(("WHERE id = ? AND dag IS NULL", (name,)) for name in alone)
+    elif filter.user is not None:
+        clauses = [("WHERE project = ? AND user = ?", (filter.project, filter.user))]
+    elif filter.status is not None:
+        clauses = [
+            ("WHERE project = ? AND status = ?", (filter.project, str(status))) for status in set(filter.status)
+        ]
+    elif filter.type is not None:
+        clauses = [("WHERE project = ? AND type = ?", (filter.project, filter.type))]
+    else:
+        clauses = [("WHERE true", ())]
+    numbers = {
+        row[0]
+        for where, parameters in clauses
+        for row in tx.connection.execute(start + where + tail, (*parameters, before, MAX_LOOKED_AT))
+    }
+    return sorted(numbers, reverse=True)[:MAX_LOOKED_AT]
+
+
+def _matches(row: Row, filter: Filter) -> bool:
+    return (
+        row.project == filter.project
+        and (filter.status is None or row.status in filter.status)
+        and (filter.type is None or row.type == filter.type)
+        and (filter.agent is None or row.agent == filter.agent)
+        and (filter.user is None or row.user == filter.user)
+    )
+
+
+def _with_words(tx: Transaction, found: list[Row], filter: Filter) -> list[Row]:
+    """Those that have the tag and contain the text: in title, type, payload or error."""
+    if filter.tag is None and filter.text is None:
+        return found
+    specs = {
+        number: spec
+        for number, spec in tx.connection.execute(
+            "SELECT n, spec FROM specs WHERE n IN (SELECT value FROM json_each(?))",
+            (encode([row.n for row in found]).decode(),),
+        )
+    }
+    tasks = rows.load_specs(tx, [row.n for row in found])
+    if filter.tag is not None:
+        found = [row for row in found if filter.tag in tasks[row.n].tags]
+    if filter.text is None:
+        return found
+    text = filter.text.lower()
+    return [
+        row
+        for row in found
+        if any(
+            text in part.lower()
+            for part in (
+                tasks[row.n].title,
+                row.type,
+                bytes(_decode_payload(specs[row.n]).payload).decode(),
+                row.error,
+            )
+            if part
+        )
+    ]
+
+
+# Dags
+
+
+def dag(tx: Transaction, dag_id: str) -> Dag | None:
+    """A dag with its tasks, the edges into them, and counts; also a virtual one."""
+    from dibs.stores.sqlite.cascade import find_virtual
+    from dibs.stores.sqlite.work import Work
+
+    work = Work(tx)
+    kept = work.dags.find(dag_id)
+    if kept is None:
+        alone = find_virtual(work, dag_id)
+        return None if alone is None else _virtual(tx, alone)
+    found = rows.load_ordered(tx, "SELECT n FROM tasks WHERE dag = ? ORDER BY n", (dag_id,))
+    edges = [Edge(*row) for row in tx.connection.execute(_DAG_EDGES, (dag_id,))]
+    return _drawn(
+        Dag(
+            id=kept.id,
+            project=kept.project,
+            title=kept.title,
+            key=kept.key,
+            status=DagStatus(kept.status),
+            on_failure=kept.on_failure,
+            user=kept.user,
+            created_by=kept.created_by,
+            created_at=from_micros(kept.created_at),
+            started_at=instant(kept.started_at),
+            ended_at=instant(kept.ended_at),
+            tasks=tasks_of(tx, found),
+            edges=edges,
+        )
+    )
+
+
+def _virtual(tx: Transaction, row: Row) -> Dag:
+    """What the row of a standalone task's dag would say."""
+    started = row.started_at is not None or any(a.started_at for a in attempts_of(tx, row.n))
+    unrequested = int(row.status == "cancelled" and not row.requested)
+    status = graph.dag_status({Status(row.status): 1}, unrequested_cancels=unrequested, started=started)
+    return _drawn(
+        Dag(
+            id=row.dag_id,
+            project=row.project,
+            status=status,
+            virtual=True,
+            created_at=from_micros(row.created_at),
+            started_at=instant(row.started_at),
+            ended_at=instant(row.completed_at or row.dead_lettered_at or row.cancelled_at),
+            tasks=tasks_of(tx, [row]),
+        )
+    )
+
+
+def _drawn(dag: Dag) -> Dag:
+    """Counts, ends and the longest chain of a dag whose tasks and edges are there."""
+    ids = [task.id for task in dag.tasks]
+    pairs = [(edge.parent, edge.child) for edge in dag.edges]
+    dag.counts = counts(task.status for task in dag.tasks)
+    dag.roots = graph.roots(ids, pairs)
+    dag.leaves = graph.leaves(ids, pairs)
+    dag.critical_path = graph.critical_path(ids, pairs)
+    known = [task.cost_usd for task in dag.tasks if task.cost_usd is not None]
+    dag.cost_usd = sum(known) if known else None
+    return dag
+
+
+def counts(statuses: Iterable[str]) -> dict[str, int]:
+    """How many are where; statuses that nobody has are left out."""
+    counted = Counter(statuses)
+    return {status.value: counted[status] for status in Status if counted[status]}

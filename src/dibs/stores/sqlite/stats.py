@@ -1,0 +1,110 @@
+"""The queue at a glance, from indexes alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from dibs.model.instants import from_micros, seconds
+from dibs.model.status import Status
+from dibs.model.views import Agent, Lane, Stats
+from dibs.stores.sqlite.rows import instant
+
+if TYPE_CHECKING:
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.lanes import Lanes
+
+_DAY_S = 86_400.0
+_COUNTS = "SELECT type, status, count(*) FROM tasks INDEXED BY task_status WHERE project = ? GROUP BY type, status"
+_READY = """
+SELECT lane, count(*), min(ready_at) FROM tasks INDEXED BY task_ready WHERE status = 'ready' GROUP BY lane
+"""
+_NEXT_DUE = """
+SELECT min(due_at) FROM (
+    SELECT * FROM (SELECT due_at FROM tasks WHERE status = 'scheduled' AND due_at IS NOT NULL AND project = ?1
+        ORDER BY due_at LIMIT 1)
+    UNION ALL
+    SELECT * FROM (SELECT due_at FROM tasks WHERE status = 'retrying' AND due_at IS NOT NULL AND project = ?1
+        ORDER BY due_at LIMIT 1)
+)
+"""
+
+
+class Offer(Struct):
+    """What an agent offers, as it is kept."""
+
+    capabilities: tuple[str, ...] = ()
+    types: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
+
+
+_decode_offer = msgspec.json.Decoder(Offer).decode
+
+
+def stats(tx: Transaction, lanes: Lanes, project: str) -> Stats:
+    """Counts by status and type, lanes with something ready, agents heard of in the last day."""
+    by_type: dict[str, dict[str, int]] = {}
+    for type, status, count in tx.connection.execute(_COUNTS, (project,)):
+        by_type.setdefault(type, {})[status] = count
+    ready = _lanes(tx, lanes, project)
+    return Stats(
+        by_status=_ordered(by_type),
+        by_type={
+            type: {status.value: found[status] for status in Status if status in found}
+            for type, found in sorted(by_type.items())
+        },
+        lanes=ready,
+        agents=_agents(tx, project),
+        oldest_ready_at=min((lane.oldest_ready_at for lane in ready if lane.oldest_ready_at), default=None),
+        next_due_at=instant(tx.row(_NEXT_DUE, (project,))[0]),
+        cost_usd=tx.row(
+            "SELECT sum(cost_usd) FROM tasks WHERE project = ? AND cost_usd IS NOT NULL", (project,)
+        )[0],
+    )
+
+
+def _ordered(by_type: dict[str, dict[str, int]]) -> dict[str, int]:
+    totals = {status.value: sum(found.get(status, 0) for found in by_type.values()) for status in Status}
+    return {status: count for status, count in totals.items() if count}
+
+
+def _lanes(tx: Transaction, lanes: Lanes, project: str) -> list[Lane]:
+    lanes.current(tx)
+    found = []
+    for id, count, oldest in tx.connection.execute(_READY):
+        key = lanes.keys[id]
+        if key.project == project:
+            found.append(
+                Lane(
+                    id=id,
+                    type=key.type,
+                    assignee=key.assignee,
+                    requires=key.requires,
+                    models=key.models,
+                    boost=key.boost,
+                    ready=count,
+                    oldest_ready_at=instant(oldest),
+                )
+            )
+    return found
+
+
+def _agents(tx: Transaction, project: str) -> list[Agent]:
+    agents = []
+    for id, offer, heard_at in tx.connection.execute(
+        "SELECT id, offer, heard_at FROM agents WHERE project = ? AND heard_at >= ? ORDER BY id",
+        (project, tx.now - seconds(_DAY_S)),
+    ):
+        what = _decode_offer(offer)
+        agents.append(
+            Agent(
+                id=id,
+                capabilities=what.capabilities,
+                types=what.types,
+                models=what.models,
+                heard_at=from_micros(heard_at),
+            )
+        )
+    return agents

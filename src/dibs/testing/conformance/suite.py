@@ -1,0 +1,49 @@
+"""All topics in one class."""
+
+from __future__ import annotations
+
+from dibs.testing.conformance.adding import Adding
+from dibs.testing.conformance.badinput import BadInput
+from dibs.testing.conformance.beneath import Beneath
+from dibs.testing.conformance.cancelling import Cancelling
+from dibs.testing.conformance.claiming import Claiming
+from dibs.testing.conformance.dags import Dags
+from dibs.testing.conformance.deadlines import Deadlines
+from dibs.testing.conformance.events import Events
+from dibs.testing.conformance.graphs import Graphs, Linking
+from dibs.testing.conformance.idempotency import Idempotency
+from dibs.testing.conformance.journal import Journal
+from dibs.testing.conformance.leases import Leases
+from dibs.testing.conformance.priorities import Priorities
+from dibs.testing.conformance.reading import Counting, Explaining, Finding, Waiting
+from dibs.testing.conformance.retention import Retention
+from dibs.testing.conformance.retrying import Retrying
+from dibs.testing.conformance.settling import Settling
+from dibs.testing.conformance.spawning import Spawning
+
+
+class StoreConformance(
+    Adding,
+    BadInput,
+    Beneath,
+    Cancelling,
+    Claiming,
+    Counting,
+    Dags,
+    Deadlines,
+    Events,
+    Explaining,
+    Finding,
+    Graphs,
+    Idempotency,
+    Journal,
+    Leases,
+    Linking,
+    Priorities,
+    Retention,
+    Retrying,
+    Settling,
+    Spawning,
+    Waiting,
+):
+    """Every test. Subclass it in a test file under a name that pytest collects, and say how to open your store."""

@@ -1,0 +1,83 @@
+"""The one place where the end of a piece of work becomes a settlement."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from dibs import settling
+from dibs.errors import Invalid
+from dibs.model.status import Outcome, Status
+from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Released, Suspended
+from dibs.worker.work import Stop
+
+if TYPE_CHECKING:
+    from dibs.model.claim import Claim
+    from dibs.stores.values import Settlement
+    from dibs.worker.work import Work
+
+
+def settlement(work: Work, ending: Ending, draw: float) -> Settlement | None:
+    """What to write for work that has ended; None where the claim is no longer ours to settle."""
+    claim, usage = work.claim, work.usage
+    match ending:
+        case Completed():
+            try:
+                done = settling.completed(claim, ending.output, usage=usage, sanitized=ending.sanitized)
+                done.exit_code = ending.exit_code
+                return done
+            except Invalid as error:
+                failure = Failed(error.message, reason="invalid_output", retry=False)
+                return settlement(work, failure, draw)
+        case Failed():
+            if claim.task.retry is None:
+                claim.task.retry = work.handler.retry
+            return settling.failed(
+                claim,
+                ending.error,
+                draw=draw,
+                reason=ending.reason,
+                retry_again=ending.retry,
+                retry_after=ending.retry_after,
+                exit_code=ending.exit_code,
+                usage=usage,
+                outcome=ending.outcome,
+                crash=ending.crash,
+            )
+        case Released():
+            return settling.released(claim, delay_s=ending.delay_s, reason=ending.reason, usage=usage)
+        case Suspended() | Lost():
+            return None
+        case _:
+            assert_never(ending)
+
+
+def untouched(claim: Claim, reason: str) -> Settlement:
+    """A claim given back before any work on it began: not a release that counts, nothing to wait for."""
+    given_back = settling.released(claim, reason=reason)
+    given_back.releases -= 1
+    given_back.next, given_back.delay_s = Status.READY, 0.0
+    return given_back
+
+
+def stopped(work: Work, ending: Ending) -> Ending:
+    """How work ends that was told to stop, whatever its handler made of that.
+
+    A handler that finished all the same when the worker leaves has finished; one over its timeout has not.
+    """
+    match work.stopped:
+        case Stop.TIMEOUT:
+            return Failed(
+                f"the attempt was stopped after its timeout of {work.timeout_s:g} s",
+                reason="timeout",
+                outcome=Outcome.TIMED_OUT,
+            )
+        case Stop.CANCELLED:
+            return Failed("the task was cancelled while it ran", reason="cancelled", retry=False)
+        case Stop.LOST:
+            return Lost()
+        case Stop.LEAVING:
+            return ending if isinstance(ending, Completed | Suspended) else Released(reason="worker_left")
+        case None:
+            return ending
+        case _:
+            assert_never(work.stopped)

@@ -1,0 +1,403 @@
+"""The worker: claims tasks its app has handlers for, runs them, settles them, and keeps their leases meanwhile.
+
+Each claim runs in an asyncio task of its own, so context variables, timeouts and cancellation are what handlers
+expect of asyncio; that costs about 2 µs. There are no timers per task: one sweep looks after timeouts, log lines
+and stuck work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import logging
+import os
+import socket
+from collections import deque
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from dibs.errors import Invalid, Unavailable
+from dibs.keeper import Keeper
+from dibs.model.status import Status
+from dibs.rules import matching, validation
+from dibs.worker.context import Context
+from dibs.worker.executors import Executors
+from dibs.worker.line import Line
+from dibs.worker.outcomes import Completed, Ending, Lost, Suspended, ending_of
+from dibs.worker.pace import Pace
+from dibs.worker.renewals import Renewals
+from dibs.worker.settlements import settlement, stopped, untouched
+from dibs.worker.settler import Settler
+from dibs.worker.sweep import Sweep, keep_lines
+from dibs.worker.work import Stop, Work
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable
+
+    from dibs.model.claim import Claim
+    from dibs.model.task import Task
+    from dibs.queue import Queue
+    from dibs.stores.values import Settlement
+    from dibs.worker.app import App
+
+log = logging.getLogger("dibs.worker")
+
+POLL_S = 5.0
+DRAIN_POLL_S = 1.0
+MAX_CLAIM = 1_000
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
+
+_LEFT_TO_DO = (Status.READY, Status.CLAIMED, Status.RUNNING, Status.VALIDATING, Status.RETRYING)
+
+
+class Worker:
+    """Runs an app's handlers on a queue, as one agent.
+
+    `capabilities` are offered for every type, beside what each handler offers for its own. At most
+    `concurrency` handlers run at once. `async with Worker(…) as worker`, then `await worker.run()` or
+    `await worker.drain()`.
+    """
+
+    def __init__(
+        self,
+        app: App,
+        queue: Queue,
+        agent: str | None = None,
+        capabilities: Iterable[str] = (),
+        concurrency: int = 10,
+        lease: float | str = 60,
+    ) -> None:
+        if not app.handlers:
+            raise Invalid("the app has no handlers; register one with @app.handler(type).", field="app")
+        self._app = app
+        self._queue = queue
+        self.agent = default_agent() if agent is None else validation.text(agent, "agent")
+        self._capabilities = frozenset(validation.names(capabilities, "capabilities"))
+        self._concurrency = validation.whole(concurrency, "concurrency", 1, 10_000)
+        self._lease_s = validation.duration_s(lease, "lease", low=validation.MIN_LEASE_S, high=validation.MAX_LEASE_S)
+        self._offers = self._grouped_offers()
+        self._free = self._concurrency
+        self._low = 0
+        self._ready: deque[Work] = deque()
+        self._running: set[Work] = set()
+        self._held: set[Work] = set()
+        self._finishing: set[asyncio.Task[None]] = set()
+        self._pace = Pace()
+        self._open = False
+        self._working = False
+
+    # Living
+
+    async def __aenter__(self) -> Worker:
+        if self._open:
+            raise Invalid("this worker is open already.", field="worker")
+        self._loop = asyncio.get_running_loop()
+        self._context = contextvars.copy_context()
+        self._stopping = asyncio.Event()
+        self._room = asyncio.Event()
+        self._changed = asyncio.Event()
+        self._executors = Executors(self._queue)
+        self._settler = Settler(self._queue, self._forget)
+        self._sweep = Sweep(self._queue, self._running, self._give_up)
+        self._renewals = Renewals(self._queue, self._held, self._ready, self._lease_s)
+        self._renewals.start()
+        self._chores = [
+            asyncio.create_task(self._settler.run(), name="dibs-settler"),
+            asyncio.create_task(self._sweep.run(), name="dibs-sweep"),
+            asyncio.create_task(Keeper(self._queue).run(), name="dibs-keeper"),
+        ]
+        self._open = True
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        """Release what is still running, write every outcome, and let go of threads and processes."""
+        try:
+            self.leave()
+            await self._until(lambda: not self._working)
+            await self._until_settled()
+        finally:
+            self._open = False
+            for chore in self._chores:
+                chore.cancel()
+            await asyncio.gather(*self._chores, return_exceptions=True)
+            self._executors.close()
+            await asyncio.to_thread(self._renewals.close)
+
+    async def run(self) -> None:
+        """Work until `stop` is called, then finish what is running. Cancelling this releases what is running."""
+        await self._work(drain=False)
+
+    async def drain(self) -> None:
+        """Work until no task that this worker could run is ready, claimed, running, validating or retrying.
+
+        That includes tasks other workers hold. Scheduled and waiting ones are left.
+        """
+        await self._work(drain=True)
+
+    def stop(self) -> None:
+        """Claim nothing more; `run` returns when what is running has ended. Not safe from other threads."""
+        if self._open:
+            self._stopping.set()
+            self._room.set()
+            self._changed.set()
+
+    def leave(self) -> None:
+        """Claim nothing more and stop what is running: it is released, for somebody else to do."""
+        self.stop()
+        self._give_back_ready()
+        for work in list(self._running):
+            work.stop(Stop.LEAVING)
+        self._sweep.hurry()
+
+    async def _work(self, drain: bool) -> None:
+        if not self._open:
+            async with self:
+                return await self._work(drain)
+        if self._working:
+            raise Invalid("this worker is working already.", field="worker")
+        self._working = True
+        claiming = asyncio.create_task(self._claim(drain), name="dibs-claiming")
+        try:
+            # A chore ends only by a fault; without it this worker would hold tasks and not settle them.
+            await asyncio.wait({claiming, *self._chores}, return_when=asyncio.FIRST_COMPLETED)
+            for chore in self._chores:
+                if chore.done():
+                    chore.result()
+            await claiming
+            self._give_back_ready()
+            await self._until_settled()
+        except BaseException:
+            claiming.cancel()
+            self.leave()
+            raise
+        finally:
+            self._working = False
+            self._changed.set()
+        return None
+
+    # Claiming
+
+    def _grouped_offers(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """Types with the same capabilities can be claimed together, in exact order of priority."""
+        groups: dict[frozenset[str], list[str]] = {}
+        for handler in self._app.handlers.values():
+            groups.setdefault(self._capabilities | handler.capabilities, []).append(handler.type)
+        return [(tuple(sorted(types)), tuple(sorted(offered))) for offered, types in groups.items()]
+
+    async def _claim(self, drain: bool) -> None:
+        """Claim as long as there is room, at once again while claims bring something; else wait for news."""
+        store, seen, pause_s, away = self._queue.store, None, FIRST_PAUSE_S, False
+        while not self._stopping.is_set():
+            if self._wanted() < 1:
+                self._room.clear()
+                await self._room.wait()
+                continue
+            try:
+                if await self._claim_once():
+                    seen = None
+                elif seen is None:
+                    # Ask again knowing what was there before: only what comes after it is news.
+                    seen = await store.news()
+                elif drain and not self._held and not await self._left_to_do():
+                    return
+                else:
+                    self._changed.clear()
+                    waiting = store.wait_for_news(seen, DRAIN_POLL_S if drain else POLL_S)
+                    await self._first_of(waiting, self._changed if drain and self._held else self._stopping)
+                    seen = await store.news()
+                pause_s, away = FIRST_PAUSE_S, False
+            except Unavailable as error:
+                if not away:
+                    log.warning("nothing can be claimed: %s", error)
+                away = True
+                await self._first_of(asyncio.sleep(pause_s), self._stopping)
+                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+    async def _claim_once(self) -> bool:
+        found = False
+        for types, capabilities in list(self._offers):
+            wanted = self._wanted()
+            if wanted < 1:
+                break
+            asked = monotonic()
+            claims = await self._queue.claim(
+                self.agent,
+                types=types,
+                capabilities=capabilities,
+                limit=min(wanted, MAX_CLAIM),
+                lease=self._lease_s,
+            )
+            if claims:
+                found = True
+                self._accept(claims, asked)
+        if len(self._offers) > 1:
+            # No group of types may starve the others.
+            self._offers.append(self._offers.pop(0))
+        return found
+
+    def _wanted(self) -> int:
+        """How many tasks to claim now: the free slots, and what short handlers will have done in a moment."""
+        ahead = self._pace.ahead()
+        self._low = ahead // 2
+        ready = len(self._ready)
+        if ready > self._low:
+            return 0
+        return self._free + ahead - ready
+
+    async def _first_of(self, waiting: Coroutine[Any, Any, Any], event: asyncio.Event) -> None:
+        """Wait for something, but no longer than until `event`."""
+        waiter = asyncio.ensure_future(waiting)
+        other = asyncio.ensure_future(event.wait())
+        try:
+            await asyncio.wait({waiter, other}, return_when=asyncio.FIRST_COMPLETED)
+            if waiter.done():
+                waiter.result()
+        finally:
+            waiter.cancel()
+            other.cancel()
+
+    async def _left_to_do(self) -> bool:
+        """Whether any task this worker could run is still under way or about to be, here or elsewhere."""
+        for type in self._app.handlers:
+            cursor: str | None = None
+            while True:
+                page = await self._queue.find(status=_LEFT_TO_DO, type=type, cursor=cursor)
+                if any(self._could_run(task) for task in page.items):
+                    return True
+                cursor = page.cursor
+                if cursor is None:
+                    break
+        return False
+
+    def _could_run(self, task: Task) -> bool:
+        return matching.may_serve(
+            type=task.type,
+            assignee=task.assignee,
+            requires=task.requires,
+            models=task.models,
+            agent=self.agent,
+            capabilities=self._capabilities | self._app.handlers[task.type].capabilities,
+            types=None,
+            offered_models=(),
+        )
+
+    # Running
+
+    def _accept(self, claims: list[Claim], asked: float) -> None:
+        lease_until = asked + self._lease_s
+        handlers = self._app.handlers
+        for claim in claims:
+            work = Work(claim, handlers[claim.task.type], self._loop, asked, lease_until)
+            self._held.add(work)
+            self._ready.append(work)
+        # A claim that was under way when `stop` was called may still bring something: it goes back.
+        while self._free and not self._stopping.is_set() and self._begin_next():
+            pass
+
+    def _begin_next(self) -> bool:
+        try:
+            # The renewal thread takes stale work out of here, so looking before taking would be a race.
+            work = self._ready.popleft()
+        except IndexError:
+            return False
+        self._free -= 1
+        work.began = now = monotonic()
+        self._running.add(work)
+        if work.timeout_s is not None:
+            work.ends_at = now + work.timeout_s
+            self._sweep.expect(work.ends_at)
+        # Not a copy of the current context: that may be the one of the handler that has just ended.
+        work.task = self._loop.create_task(self._perform(work), context=self._context.copy())
+        return True
+
+    async def _perform(self, work: Work) -> None:
+        """Run one claim to its end, whatever that is."""
+        handler = work.handler
+        ending: Ending
+        try:
+            if handler.executor == "coroutine":
+                signature = handler.call
+                assert signature is not None
+                arguments = signature.arguments(work.claim.task.payload)
+                if signature.context is not None:
+                    arguments = {**arguments, signature.context: Context(Line(work, self._queue))}
+                ending = Completed(await handler.function(**arguments))
+            else:
+                ending = await self._executors.run(work)
+        except KeyboardInterrupt:
+            self._end(work, Lost())
+            raise
+        except BaseException as error:
+            ending = ending_of(error)
+        self._end(work, ending)
+
+    def _end(self, work: Work, ending: Ending) -> None:
+        """Settle what has ended and begin the next."""
+        self._running.discard(work)
+        self._free += 1
+        if not work.over:
+            assert work.began is not None
+            self._pace.note(work.began, monotonic())
+            self._settle(work, ending)
+        if not self._stopping.is_set():
+            self._begin_next()
+            if len(self._ready) <= self._low:
+                self._room.set()
+        self._changed.set()
+
+    def _settle(self, work: Work, ending: Ending) -> None:
+        work.over = True
+        if work.suspended:
+            ending = Suspended()
+        elif work.stopped is not None:
+            ending = stopped(work, ending)
+        decided = settlement(work, ending, self._queue.draw())
+        if decided is None:
+            self._held.discard(work)
+        elif work.lines:
+            # The last lines belong to the attempt, and can only be written while it is held.
+            finishing = self._loop.create_task(self._write_then_settle(work, decided))
+            self._finishing.add(finishing)
+            finishing.add_done_callback(self._finishing.discard)
+        else:
+            self._settler.add(work, decided)
+
+    async def _write_then_settle(self, work: Work, decided: Settlement) -> None:
+        await keep_lines(self._queue, work)
+        self._settler.add(work, decided)
+
+    def _give_up(self, work: Work) -> None:
+        """Settle an attempt that was told to stop and goes on; its slot stays taken until it ends."""
+        self._settle(work, Lost())
+        self._changed.set()
+
+    def _forget(self, works: list[Work]) -> None:
+        """These are settled: no lease to keep any more."""
+        self._held.difference_update(works)
+        self._changed.set()
+
+    def _give_back_ready(self) -> None:
+        while self._ready:
+            work = self._ready.popleft()
+            work.over = True
+            self._settler.add(work, untouched(work.claim, "worker_left"))
+
+    async def _until_settled(self) -> None:
+        await self._until(lambda: not self._held)
+
+    async def _until(self, fact: Callable[[], bool]) -> None:
+        """Until a fact is true. Outcomes whose lease has ended are forgotten: the store was away for so long."""
+        while not fact():
+            self._changed.clear()
+            try:
+                async with asyncio.timeout(DRAIN_POLL_S):
+                    await self._changed.wait()
+            except TimeoutError:
+                now = monotonic()
+                late = [work for work in self._held if work.over and work.lease_until < now]
+                self._held.difference_update(late)
+
+
+def default_agent() -> str:
+    """`host:pid:random`: process numbers are used again, the random part is not."""
+    return f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"

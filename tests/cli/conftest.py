@@ -1,0 +1,132 @@
+"""`dibs(...)` runs a command inside the test's process, `shell(...)` as a process, `terminal(...)` on a pty."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import pytest
+
+from dibs.cli import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMAND = [sys.executable, "-m", "dibs.cli"]
+
+
+class Result(NamedTuple):
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output, read as one JSON value."""
+        return msgspec.json.decode(self.out)
+
+    @property
+    def error(self) -> Any:
+        """Standard error, read as one JSON value."""
+        return msgspec.json.decode(self.err)
+
+    @property
+    def line(self) -> str:
+        """The one line that was printed."""
+        [line] = self.out.splitlines()
+        return line
+
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A store of its own for each test; what processes see as `$DIBS_URL`."""
+    where = f"sqlite:{tmp_path / 'work.db'}"
+    monkeypatch.setenv("DIBS_URL", where)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+    return where
+
+
+@pytest.fixture
+def dibs(url: str, capfd: pytest.CaptureFixture[str]) -> Run:
+    def run(*argv: object, ok: bool = False) -> Result:
+        capfd.readouterr()
+        code = main([str(argument) for argument in argv])
+        captured = capfd.readouterr()
+        assert not ok or code == 0, captured.err
+        return Result(code, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def shell(url: str) -> Run:
+    def run(*argv: object, stdin: bytes = b"") -> Result:
+        command: list[str | bytes] = [*COMMAND, *(os.fsencode(str(argument)) for argument in argv)]
+        done = subprocess.run(command, input=stdin, capture_output=True, timeout=60, check=False)
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run
+
+
+@pytest.fixture
+def terminal(url: str) -> Run:
+    """On a pty of 120 columns; `keys` are typed once something was drawn. Standard error goes to the screen too."""
+
+    def run(*argv: object, keys: bytes = b"", env: dict[str, str] | None = None, rows: int = 40) -> Result:
+        process, screen = pty.fork()
+        if process == 0:  # pragma: no cover - the child becomes the command
+            os.environ.update(env or {}, COLUMNS="120", LINES=str(rows))
+            os.execv(sys.executable, [*COMMAND, *map(str, argv)])
+        shown = _watch(screen, keys)
+        _, status = os.waitpid(process, 0)
+        os.close(screen)
+        return Result(os.waitstatus_to_exitcode(status), shown.decode(), "")
+
+    return run
+
+
+def _watch(screen: int, keys: bytes) -> bytes:
+    shown = b""
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        if not select.select([screen], [], [], 0.1)[0]:
+            continue
+        try:
+            seen = os.read(screen, 65536)
+        except OSError:  # Linux answers this when the other side of a pty is gone
+            return shown
+        if not seen:
+            return shown
+        shown += seen
+        if keys:
+            os.write(screen, keys)
+            keys = b""
+    raise AssertionError(f"the command did not end; it showed {shown!r}")
+
+
+@pytest.fixture
+def snapshot(dibs: Run) -> Callable[[], Any]:
+    """Everything there is, to show that nothing has changed."""
+
+    def take() -> Any:
+        tasks = dibs("ls", "--json", ok=True).json["items"]
+        for task in tasks:
+            # This changes by itself, with age.
+            del task["effective_priority"]
+        return tasks, dibs("tail", "--no-follow", "--json", ok=True).out
+
+    return take

@@ -1,0 +1,101 @@
+"""`dibs worker` and `dibs run`: processes that do the work."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.conftest import Run
+
+APP = """
+import dibs
+
+app = dibs.App()
+number = 7
+
+@app.handler("double")
+async def double(n):
+    return n * 2
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "doubling.py").write_text(APP)
+    (tmp_path / "importing.py").write_text("import nothing_of_this_name\n")
+    monkeypatch.chdir(tmp_path)
+
+
+def test_worker_drains_what_its_app_can_do(dibs: Run, shell: Run, app: None) -> None:
+    id = dibs("add", "double", "--payload", '{"n": 21}', ok=True).line
+    other = dibs("add", "other", ok=True).line
+    drained = shell("worker", "doubling:app", "--drain", "--agent", "w1", "--concurrency", 2, "--lease", "30s")
+    assert drained.code == 0, drained.err
+    assert drained.out == ""
+    task = dibs("show", id, "--json", ok=True).json
+    assert (task["status"], task["output"], task["agent"]) == ("completed", 42, "w1")
+    assert dibs("show", other, "--json", ok=True).json["status"] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("doubling", "MODULE:APP"),
+        (":app", "MODULE:APP"),
+        ("nowhere:app", "no module 'nowhere'"),
+        ("doubling:missing", "nothing"),
+        ("doubling:number", "a int"),
+        (".:app", "not the name of a module"),
+    ],
+)
+def test_worker_says_what_is_wrong_with_the_app(shell: Run, app: None, where: str, words: str) -> None:
+    refused = shell("worker", where, "--json")
+    assert (refused.code, refused.error["field"]) == (2, "app")
+    assert words in refused.error["message"]
+
+
+def test_an_app_that_cannot_import_is_unexpected(shell: Run, app: None) -> None:
+    refused = shell("worker", "importing:app", "--json")
+    assert (refused.code, refused.error["code"]) == (1, "unexpected")
+    assert "nothing_of_this_name" in refused.error["message"]
+
+
+def test_run_makes_a_command_an_agent(dibs: Run, shell: Run) -> None:
+    id = dibs("add", "shout", "--payload", '{"prompt": "hello; $HOME", "n": [1]}', ok=True).line
+    program = "import sys, json; print(json.dumps([sys.argv[1:], json.load(sys.stdin)['fence']]))"
+    done = shell("run", "--type", "shout", "--drain", "--", sys.executable, "-c", program, "{prompt}", "--json")
+    assert done.code == 0, done.err
+    task = dibs("show", id, "--json", ok=True).json
+    assert (task["status"], task["output"]) == ("completed", [["hello; $HOME", "--json"], 1])
+
+
+def test_run_fails_the_task_when_the_command_fails(dibs: Run, shell: Run) -> None:
+    id = dibs("add", "t", "--max-attempts", 1, ok=True).line
+    shell("run", "--type", "t", "--drain", "--", sys.executable, "-c", "import sys; sys.exit('it broke')")
+    task = dibs("show", id, "--json", ok=True).json
+    assert (task["status"], task["exit_code"]) == ("dead_lettered", 1)
+    assert "it broke" in task["error"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "field"),
+    [
+        (["run", "--type", "t"], "command"),
+        (["run", "--type", "t", "--"], "command"),
+        (["run", "--", "true"], "types"),
+        (["run", "--type", "", "--drain", "--", "true"], "type"),
+        (["run", "--type", "t", "--concurrency", "0", "--drain", "--", "true"], "concurrency"),
+        (["run", "--type", "t", "--lease", "0", "--drain", "--", "true"], "lease"),
+        (["run", "--type", "t", "--timeout", "never", "--drain", "--", "true"], "timeout"),
+        (["run", "--type", "t", "--colour", "--", "true"], "colour"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else value,
+)
+def test_a_bad_run_names_the_field(shell: Run, argv: list[str], field: str) -> None:
+    refused = shell(argv[0], "--json", *argv[1:])
+    assert (refused.code, refused.error["field"]) == (2, field)

@@ -1,0 +1,91 @@
+"""Cancel, retry, priority, link, dead letters; and looking after the store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+
+
+def dead_letter(dibs: Run, type: str = "t") -> str:
+    """A task that has run out of tries."""
+    id = dibs("add", type, ok=True).line
+    dibs("claim", "--agent", "a", "--type", type, ok=True)
+    dibs("fail", id, "--fence", 1, "--error", "boom", "--no-retry", ok=True)
+    return id
+
+
+def test_cancel_prints_all_that_it_ended(dibs: Run) -> None:
+    first = dibs("add", "t", ok=True).line
+    second = dibs("add", "t", "--after", first, ok=True).line
+    assert dibs("cancel", first, "--reason", "not needed", ok=True).out.splitlines() == [first, second]
+    assert dibs("cancel", first, "--json", ok=True).json == []
+    assert dibs("show", first, "--json", ok=True).json["cancel_reason"] == "not needed"
+
+
+def test_retry_gives_a_dead_letter_a_new_life(dibs: Run) -> None:
+    id = dead_letter(dibs)
+    task = dibs("retry", id, "--payload", '{"n": 2}', "--json", ok=True).json
+    assert (task["status"], task["attempts"], task["payload"]) == ("ready", 0, {"n": 2})
+    again = dibs("retry", id, "--json")
+    assert (again.code, again.error["code"]) == (5, "illegal_transition")
+
+
+def test_retry_with_a_delay_is_scheduled(dibs: Run) -> None:
+    assert dibs("retry", dead_letter(dibs), "--delay", "5m", ok=True).line == "scheduled"
+
+
+def test_priority_changes_who_comes_first(dibs: Run) -> None:
+    dibs("add", "t", ok=True)
+    second = dibs("add", "t", ok=True).line
+    assert dibs("priority", second, 10, "--json", ok=True).json["priority"] == 10
+    assert dibs("claim", "--agent", "a", ok=True).json["task"]["id"] == second
+
+
+def test_link_makes_a_task_wait_and_refuses_cycles(dibs: Run) -> None:
+    first, second = dibs("add", "t", ok=True).line, dibs("add", "t", ok=True).line
+    assert dibs("link", second, "--after", first, "--json", ok=True).json["status"] == "pending"
+    cycle = dibs("link", first, "--after", second, "--json")
+    assert (cycle.code, cycle.error["code"]) == (5, "cycle_detected")
+
+
+def test_dlq_lists_and_retries(dibs: Run) -> None:
+    one, two, three = dead_letter(dibs), dead_letter(dibs), dead_letter(dibs, "u")
+    assert [row.split("\t")[0] for row in dibs("dlq", "ls", ok=True).out.splitlines()] == [three, two, one]
+    assert dibs("dlq", "ls", "--type", "u", ok=True).line.split("\t")[-1] == "boom"
+    assert len(dibs("dlq", "ls", "--json", ok=True).json["items"]) == 3
+    assert dibs("dlq", "retry", one, ok=True).out.splitlines() == [one]
+    assert dibs("dlq", "retry", one).code == 5
+    assert dibs("dlq", "retry", "--all", "--type", "t", ok=True).out.splitlines() == [two]
+    assert dibs("dlq", "retry", "--all", "--json", ok=True).json[0]["id"] == three
+    assert dibs("dlq", "retry", "--all", ok=True).out == ""
+    assert dibs("dlq", "retry").code == 2
+    assert dibs("dlq", "retry", one, "--all").code == 2
+
+
+def test_doctor_finds_a_sound_store_sound(dibs: Run, url: str) -> None:
+    dead_letter(dibs)
+    report = dibs("doctor", "--json", ok=True).json
+    assert (report["sound"], report["findings"], report["url"]) == (True, [], url)
+    assert report["version"] >= 1
+    assert "dlq ls" in report["warnings"][0]
+    assert report["agents"][0]["id"] == "a"
+    assert "the store is sound" in dibs("doctor", ok=True).out
+
+
+def test_doctor_says_what_is_wrong_with_a_file_that_is_not_ours(dibs: Run, url: str) -> None:
+    with open(url.removeprefix("sqlite:"), "w") as file:
+        file.write("this is not a database, and long enough for SQLite to notice that it is none" * 20)
+    report = dibs("doctor", "--json")
+    assert (report.code, report.json["sound"]) == (6, False)
+    assert dibs("doctor").code == 6
+    added = dibs("add", "t", "--json")
+    assert (added.code, added.error["code"]) == (6, "unavailable")
+
+
+def test_upgrade_says_the_version_and_prune_how_many(dibs: Run) -> None:
+    assert dibs("upgrade", "--json", ok=True).json["version"] >= 1
+    assert "schema version" in dibs("upgrade", ok=True).out
+    assert dibs("prune", "--json", ok=True).json == {"pruned": 0}
+    assert dibs("prune", ok=True).line == "0 tasks deleted"

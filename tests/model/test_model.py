@@ -1,0 +1,349 @@
+"""One machine drives the memory store and every other store with the same commands, clock, ids and draws.
+
+After each command their answers, every field of every task, dags, histories, journals, statistics and the events
+must be equal. `DIBS_MODEL_EXAMPLES=2000` explores at random for longer than the fixed examples of an ordinary test run.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from dibs.model.claim import Claim
+from dibs.model.dag import Dag
+from dibs.model.ids import dag_of
+from dibs.model.status import FINAL, HELD, Status
+from dibs.model.task import NewTask, Task
+from dibs.stores.values import Entry
+from dibs.testing import FakeClock
+from tests.model.wishes import CLAIMS, EDGES, FAILURES, FILTERS, GRAPHS, NUMBERS, SPECS, USAGE
+from tests.model.worlds import World, open_worlds, scratch_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from dibs.queue import Queue
+
+    Verb = Callable[[Queue, int], Coroutine[Any, Any, Any]]
+
+EXAMPLES = int(os.environ.get("DIBS_MODEL_EXAMPLES", "0"))
+
+
+class Stores(RuleBasedStateMachine):
+    """What exists in every world, by id, and the claims that were made (each world has its own copy)."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = FakeClock()
+        self.folder = scratch_folder()
+        self.worlds = open_worlds(self.clock, self.folder.name)
+        self.tasks: list[str] = []
+        self.dags: list[str] = []
+        self.claims: list[list[Claim]] = []
+        self.known: dict[str, Any] = {}
+
+    def teardown(self) -> None:
+        try:
+            for world in self.worlds:
+                assert world.read(world.store.check()) == [], world.name
+        finally:
+            for world in self.worlds:
+                world.close()
+            self.folder.cleanup()
+
+    # Adding
+
+    @initialize(graph=GRAPHS)
+    def begin(self, graph: list[Any]) -> None:
+        self.add_many(graph)
+
+    @rule(spec=SPECS, edges=EDGES, dag=st.none() | NUMBERS)
+    def add(self, spec: dict[str, Any], edges: list[Any], dag: int | None) -> None:
+        options = {**spec, **self._edges(edges, [])}
+        if dag is not None and self.dags:
+            options["dag"] = self.dags[dag % len(self.dags)]
+        self._do(lambda queue, _: queue.add(**options))
+
+    @rule(graph=GRAPHS)
+    def add_many(self, graph: list[Any]) -> None:
+        self._do(lambda queue, _: queue.add_many(self._graph(graph)))
+
+    @rule(
+        graph=GRAPHS,
+        policy=st.sampled_from(["fail_fast", "continue", "threshold:1", "threshold:50%"]),
+        key=st.sampled_from([None, None, "d"]),
+    )
+    def add_dag(self, graph: list[Any], policy: str, key: str | None) -> None:
+        self._do(lambda queue, _: queue.add_dag("Dag", self._graph(graph), on_failure=policy, key=key))
+
+    # Working
+
+    @rule(request=CLAIMS)
+    def claim(self, request: dict[str, Any]) -> None:
+        self._do(lambda queue, _: queue.claim(**request))
+
+    @rule(limit=st.sampled_from([1, 3]))
+    def claim_anything(self, limit: int) -> None:
+        request: dict[str, Any] = {"capabilities": ("code", "web"), "limit": limit}
+        self._do(lambda queue, _: queue.claim("ada", **request))
+
+    @precondition(lambda self: self.claims)
+    @rule(number=NUMBERS)
+    def start(self, number: int) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.start(claims[world]))
+
+    @precondition(lambda self: self.claims)
+    @rule(
+        number=NUMBERS,
+        usage=USAGE,
+        more=st.sampled_from([{}, {"progress": 0.5}, {"note": "on it", "lease": 20}]),
+    )
+    def renew(self, number: int, usage: dict[str, Any], more: dict[str, Any]) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.renew(claims[world], **usage, **more))
+
+    @precondition(lambda self: self.claims)
+    @rule(number=NUMBERS, output=st.sampled_from([None, "out", {"n": [1]}]), usage=USAGE)
+    def complete(self, number: int, output: Any, usage: dict[str, Any]) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.complete(claims[world], output, **usage))
+
+    @precondition(lambda self: self.claims)
+    @rule(number=NUMBERS, output=st.sampled_from([None, "out"]))
+    def complete_by_fence(self, number: int, output: Any) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.complete((claims[world].task.id, claims[world].fence), output))
+
+    @precondition(lambda self: self.claims)
+    @rule(number=NUMBERS, failure=FAILURES)
+    def fail(self, number: int, failure: dict[str, Any]) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.fail(claims[world], **failure))
+
+    @precondition(lambda self: self.claims)
+    @rule(number=NUMBERS)
+    def fail_for_good(self, number: int) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.fail(claims[world], "hopeless", retry=False))
+
+    @precondition(lambda self: self.claims)
+    @rule(number=NUMBERS, delay=st.sampled_from([0, 0, 3]))
+    def release(self, number: int, delay: float) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.release(claims[world], delay=delay))
+
+    @precondition(lambda self: self.claims)
+    @rule(
+        number=NUMBERS,
+        graph=st.lists(st.tuples(SPECS, EDGES), min_size=1, max_size=2),
+        wait=st.booleans(),
+        name=st.sampled_from([None, "one"]),
+    )
+    def spawn(self, number: int, graph: list[Any], wait: bool, name: str | None) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.spawn_below(claims[world], self._graph(graph), wait=wait, name=name))
+
+    @precondition(lambda self: self.claims)
+    @rule(
+        number=NUMBERS,
+        entry=st.sampled_from(
+            [
+                Entry(kind="step", name="s", digest="one", value=b"1"),
+                Entry(kind="step", name="s", digest="two", value=b"2"),
+                Entry(kind="step", name="t", digest="one", value=b"[3]"),
+                Entry(kind="checkpoint", value=b"4"),
+                Entry(kind="checkpoint", value=b"5"),
+                Entry(kind="log", value=b'"line"'),
+            ]
+        ),
+    )
+    def record(self, number: int, entry: Entry) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.record(claims[world], [entry]))
+
+    @precondition(lambda self: self.tasks)
+    @rule(number=NUMBERS, fence=st.integers(0, 3))
+    def renew_with_a_guessed_fence(self, number: int, fence: int) -> None:
+        task_id = self.tasks[number % len(self.tasks)]
+        self._do(lambda queue, _: queue.renew((task_id, fence)))
+
+    # Steering
+
+    @precondition(lambda self: self.tasks)
+    @rule(number=NUMBERS, reason=st.sampled_from([None, "enough"]))
+    def cancel(self, number: int, reason: str | None) -> None:
+        task_id = self.tasks[number % len(self.tasks)]
+        self._do(lambda queue, _: queue.cancel(task_id, reason), unordered=True)
+
+    @precondition(lambda self: self.dags)
+    @rule(number=NUMBERS)
+    def cancel_dag(self, number: int) -> None:
+        dag_id = self.dags[number % len(self.dags)]
+        self._do(lambda queue, _: queue.cancel(dag_id), unordered=True)
+
+    @precondition(lambda self: self.tasks)
+    @rule(
+        number=NUMBERS,
+        payload=st.sampled_from([None, {"new": True}]),
+        delay=st.sampled_from([0, 0, 6]),
+        keep_steps=st.booleans(),
+    )
+    def retry(self, number: int, payload: Any, delay: float, keep_steps: bool) -> None:
+        ended = [task_id for task_id in self.tasks if self._status(task_id) in FINAL - {Status.COMPLETED}]
+        choices = ended if ended and number % 8 else self.tasks
+        task_id = choices[number % len(choices)]
+        self._do(lambda queue, _: queue.retry(task_id, payload=payload, delay=delay, keep_steps=keep_steps))
+
+    @precondition(lambda self: self.tasks)
+    @rule(number=NUMBERS, edges=EDGES)
+    def link(self, number: int, edges: list[Any]) -> None:
+        task_id = self.tasks[number % len(self.tasks)]
+        options = self._edges(edges, [])
+        self._do(lambda queue, _: queue.link(task_id, **options))
+
+    @precondition(lambda self: self.tasks)
+    @rule(number=NUMBERS, priority=st.sampled_from([0, 48, 100]))
+    def set_priority(self, number: int, priority: float) -> None:
+        task_id = self.tasks[number % len(self.tasks)]
+        self._do(lambda queue, _: queue.set_priority(task_id, priority))
+
+    # Time
+
+    @rule(seconds=st.sampled_from([0.3, 1, 4, 6, 11, 31, 900, 3700]), draw=st.sampled_from([0.0, 0.5, 0.99]))
+    def pass_time(self, seconds: float, draw: float) -> None:
+        self.clock.advance(seconds)
+        for world in self.worlds:
+            world.draw = draw
+        self._do(lambda queue, _: queue.run_duties())
+
+    @rule()
+    def a_week_later(self) -> None:
+        self.clock.advance(7 * 86_400 + 1)
+        self._do(lambda queue, _: queue.run_duties())
+        self._do(lambda queue, _: queue.prune())
+
+    # Reading
+
+    @rule(question=FILTERS)
+    def find(self, question: dict[str, Any]) -> None:
+        pages = [world.read(world.queue.find(**question)) for world in self.worlds]
+        first = [task.id for task in pages[0].items]
+        for world, page in zip(self.worlds[1:], pages[1:], strict=True):
+            assert [task.id for task in page.items] == first, world.name
+            assert (page.cursor is None) == (pages[0].cursor is None), world.name
+
+    # How
+
+    def _do(self, verb: Verb, *, unordered: bool = False) -> None:
+        """Give every world the same command; then they must have answered alike and be alike."""
+        outcomes = [world.call(verb, number) for number, world in enumerate(self.worlds)]
+        answers = [answer for answer, _ in outcomes]
+        values = [sorted(value) if unordered and isinstance(value, list) else value for _, value in outcomes]
+        self._note(answers)
+        stories = [world.new_events() for world in self.worlds]
+        states = [world.state(self.tasks, self.dags) for world in self.worlds]
+        for number, world in enumerate(self.worlds[1:], 1):
+            _same(world, "answer", values[0], values[number])
+            _same(world, "events", stories[0], stories[number])
+            for name, wanted in states[0].items():
+                _same(world, name, wanted, states[number][name])
+        self.known = states[0]
+        for task_id in self.tasks:
+            _sound(self.known[task_id])
+
+    def _note(self, answers: list[Any]) -> None:
+        """Remember what came into being, so that later commands can name it."""
+        first = answers[0]
+        found: list[Any] = first if isinstance(first, list) else [first]
+        if isinstance(first, Dag):
+            self._note_dag(first.id)
+            found = list(first.tasks)
+        elif hasattr(first, "existing"):
+            found = list(first.tasks)
+        for number, item in enumerate(found):
+            if isinstance(item, Task) and item.id not in self.tasks:
+                self.tasks.append(item.id)
+                self._note_dag(item.dag_id)
+                self._note_dag(dag_of(item.id))
+            elif isinstance(item, Claim) and all(
+                isinstance(answer, list) and len(answer) > number for answer in answers
+            ):
+                self.claims.append([answer[number] for answer in answers])
+
+    def _note_dag(self, dag_id: str) -> None:
+        if dag_id not in self.dags:
+            self.dags.append(dag_id)
+
+    def _status(self, task_id: str) -> str | None:
+        task = self.known.get(task_id)
+        return None if task is None else task["status"]
+
+    def _pick(self, number: int) -> list[Claim]:
+        """Mostly a claim that is held; sometimes any that ever was."""
+        held = [
+            claims
+            for claims in self.claims
+            if (task := self.known.get(claims[0].task.id)) is not None
+            and task["status"] in HELD
+            and task["fence"] == claims[0].fence
+        ]
+        choices = held if held and number % 5 else self.claims
+        return choices[number % len(choices)]
+
+    def _edges(self, edges: list[Any], siblings: list[str]) -> dict[str, Any]:
+        """Edges to earlier siblings or to tasks that exist."""
+        chosen: dict[str, str] = {}
+        # Recent tasks are the ones that are still alive.
+        choices = self.tasks[-6:] + siblings * 3
+        for kind, number in edges:
+            if choices:
+                chosen[choices[number % len(choices)]] = kind
+        return {
+            wanted: [name for name, kind in chosen.items() if kind == wanted] for wanted in ("after", "after_ended")
+        }
+
+    def _graph(self, graph: list[Any]) -> list[NewTask]:
+        tasks: list[NewTask] = []
+        refs: list[str] = []
+        for number, (spec, edges) in enumerate(graph):
+            ref = f"r{number}"
+            tasks.append(NewTask(ref=ref, **spec, **self._edges(edges, refs)))
+            refs.append(ref)
+        return tasks
+
+
+def _sound(task: dict[str, Any] | None) -> None:
+    """What must be true of a task whatever happened."""
+    if task is None or task["status"] in FINAL:
+        return
+    assert (task["status"] == Status.PENDING) == bool(task["blocked_by"]), task
+    assert (task["status"] in HELD) == (task["lease_expires_at"] is not None), task
+    assert (task["status"] == Status.RETRYING) == (task["retry_at"] is not None), task
+    assert task["attempts"] < task["max_attempts"], task
+    assert task["crashes"] <= task["attempts"] <= task["fence"], task
+
+
+def _same(world: World, what: str, wanted: Any, found: Any) -> None:
+    """Fail with the difference only: whole states are too long to read."""
+    if wanted == found:
+        return
+    if isinstance(wanted, dict) and isinstance(found, dict):
+        keys = [key for key in {**wanted, **found} if wanted.get(key) != found.get(key)]
+        wanted = {key: wanted.get(key) for key in keys}
+        found = {key: found.get(key) for key in keys}
+    raise AssertionError(f"{what} differs.\n  memory: {wanted}\n  {world.name}: {found}")
+
+
+TestStores = Stores.TestCase
+TestStores.settings = settings(
+    max_examples=EXAMPLES or 60,
+    stateful_step_count=40,
+    deadline=None,
+    derandomize=not EXAMPLES,
+    suppress_health_check=list(HealthCheck),
+)

@@ -1,0 +1,102 @@
+"""What Hypothesis may ask for: few values of everything, so that they meet."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from dibs.model.retry import Retry
+from dibs.model.task import CONTENT
+
+TYPES = ("a", "b", "c")
+AGENTS = ("ada", "bob")
+NUMBERS = st.integers(0, 10_000)
+"""Picks one of what exists by its remainder."""
+
+OPTIONS: dict[str, st.SearchStrategy[Any]] = {
+    "type": st.sampled_from(TYPES),
+    "payload": st.sampled_from([None, 1, {"k": [1, "x"]}]),
+    "priority": st.sampled_from([50, 10, 47, 90]),
+    "boost": st.sampled_from([0.1, 0, 5, 1000]),
+    "deadline": st.sampled_from([None, 20, 900]),
+    "on_deadline": st.sampled_from(["keep", "cancel"]),
+    "run_after": st.sampled_from([5, 40]),
+    "key": st.sampled_from(["k1", "k2", CONTENT]),
+    "requires": st.sampled_from([(), ("web",), ("code", "web")]),
+    "assignee": st.sampled_from(["ada", "bob"]),
+    "models": st.sampled_from([("large",), ("small", "large")]),
+    "fallback_models": st.just(("tiny",)),
+    "max_attempts": st.sampled_from([1, 2, 5]),
+    "retry": st.sampled_from(
+        ["immediate", "fixed:5s", Retry(jitter=0, timeout_multiplier=2), Retry(retry_on=("timeout",))]
+    ),
+    "timeout": st.sampled_from([8, 30]),
+    "tags": st.just(("t",)),
+    "user": st.just("grace"),
+    "title": st.just("A title"),
+    "context": st.just({"goal": "g"}),
+}
+
+# Most tasks are plain; a few options at a time are enough to meet.
+SPECS: st.SearchStrategy[dict[str, Any]] = st.sets(st.sampled_from(sorted(OPTIONS)), max_size=4).flatmap(
+    lambda named: st.fixed_dictionaries(
+        {
+            "type": OPTIONS["type"],
+            "retry": st.sampled_from(["immediate", None]),
+            **{name: OPTIONS[name] for name in sorted(named)},
+        }
+    )
+)
+
+EDGES = st.lists(st.tuples(st.sampled_from(["after", "after", "after_ended"]), NUMBERS), max_size=2)
+
+GRAPHS = st.lists(st.tuples(SPECS, EDGES), min_size=1, max_size=5)
+"""Tasks of one call, each with edges to earlier ones of the call or to tasks that exist."""
+
+CLAIMS = st.fixed_dictionaries(
+    {"agent": st.sampled_from(AGENTS)},
+    optional={
+        "capabilities": st.just(("code", "web")),
+        "types": st.sampled_from([("a",), ("a", "b")]),
+        "models": st.sampled_from([("large",), ("tiny", "small")]),
+        "limit": st.sampled_from([2, 10]),
+        "lease": st.sampled_from([5, 3600]),
+        "start": st.booleans(),
+        "claim_id": st.sampled_from(["once", "twice"]),
+    },
+)
+
+USAGE = st.fixed_dictionaries(
+    {},
+    optional={
+        "cost": st.sampled_from([0, 0.25]),
+        "tokens_in": st.just(7),
+        "turns": st.just(1),
+        "model": st.just("large"),
+    },
+)
+
+FAILURES = st.fixed_dictionaries(
+    {"error": st.sampled_from(["no such file", "connection refused"])},
+    optional={
+        "reason": st.sampled_from(["error", "timeout", "crash", "rate_limit", "auth_failure", "moon_phase"]),
+        "retry": st.booleans(),
+        "retry_after": st.sampled_from([0, 4]),
+        "exit_code": st.just(3),
+        "cost": st.just(0.5),
+    },
+)
+
+FILTERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "status": st.sampled_from(["ready", ("completed", "cancelled")]),
+        "type": st.sampled_from(TYPES),
+        "tag": st.just("t"),
+        "agent": st.sampled_from(AGENTS),
+        "user": st.just("grace"),
+        "text": st.sampled_from(["title", "x"]),
+        "limit": st.sampled_from([1, 3]),
+    },
+)

@@ -1,0 +1,119 @@
+"""Stores side by side: the same clock, ids and draws — and everything they know, laid open to compare."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec import to_builtins
+
+from dibs.errors import DibsError
+from dibs.queue import Queue
+from dibs.stores.memory import MemoryStore
+from dibs.stores.sqlite import SqliteStore
+from dibs.sync import drive
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from dibs.stores.contract import Store
+    from dibs.testing import FakeClock
+
+
+class World:
+    """One store under test, driven without an event loop."""
+
+    def __init__(self, name: str, store: Store) -> None:
+        self.name = name
+        self.store = store
+        self.draw = 0.5
+        self.queue = Queue(store, draw=lambda: self.draw, new_id=self._new_id, blocking=True)
+        self._numbers = itertools.count(1)
+        self._seen = 0
+
+    def _new_id(self, prefix: str) -> str:
+        return f"{prefix}_{next(self._numbers):026d}"
+
+    def call(self, verb: Callable[[Queue, int], Coroutine[Any, Any, Any]], number: int) -> tuple[Any, Any]:
+        """The answer, and the same in plain values that two worlds must agree on. An error is an answer."""
+        try:
+            answer = drive(verb(self.queue, number))
+        except DibsError as error:
+            return error, (type(error).__name__, error.code, error.field)
+        return answer, plain(answer)
+
+    def read(self, question: Coroutine[Any, Any, Any]) -> Any:
+        return drive(question)
+
+    def close(self) -> None:
+        drive(self.queue.close())
+
+    def new_events(self) -> dict[str, list[Any]]:
+        """What happened since the last call, told per task or dag: inside one commit their order is free."""
+        told: dict[str, list[Any]] = {}
+        while events := self.read(self.store.events(self._seen, 1000)):
+            for event in events:
+                if event.type == "gap":
+                    self._seen = event.seq
+                    continue
+                assert event.seq == self._seen + 1, f"{self.name}: event {event.seq} follows {self._seen}"
+                self._seen = event.seq
+                values = plain(event)
+                del values["seq"]
+                told.setdefault(event.task_id or event.dag_id or "", []).append(values)
+        return told
+
+    def state(self, task_ids: list[str], dag_ids: list[str]) -> dict[str, Any]:
+        """Everything the store knows of these tasks and dags."""
+        known: dict[str, Any] = {}
+        for task_id, task in zip(task_ids, self.read(self.store.get(task_ids)), strict=True):
+            known[task_id] = plain(task)
+            if task is None:
+                continue
+            known[f"{task_id} history"] = plain(self.read(self.store.history(task_id)))
+            known[f"{task_id} journal"] = plain(self.read(self.store.read_journal(task_id)))
+        for dag_id in dag_ids:
+            known[dag_id] = dag = plain(self.read(self.store.dag(dag_id)))
+            if dag is not None:
+                dag["tasks"] = [task["id"] for task in dag["tasks"]]
+                dag["edges"] = sorted([edge["parent"], edge["child"], edge["kind"]] for edge in dag["edges"])
+                dag["counts"] = {status: count for status, count in dag["counts"].items() if count}
+        stats = plain(self.read(self.store.stats("default")))
+        stats["by_status"] = {status: count for status, count in stats["by_status"].items() if count}
+        for lane in stats["lanes"]:
+            del lane["id"]
+        stats["lanes"] = sorted((lane for lane in stats["lanes"] if lane["ready"]), key=repr)
+        stats["agents"].sort(key=repr)
+        known["stats"] = stats
+        return known
+
+
+def open_worlds(clock: FakeClock, folder: str) -> list[World]:
+    """The reference first, then every store that must agree with it."""
+    return [
+        World("memory", MemoryStore(clock=clock, blocking=True)),
+        World("sqlite", SqliteStore.open(str(Path(folder) / "dibs.db"), clock=clock, blocking=True)),
+    ]
+
+
+def scratch_folder() -> tempfile.TemporaryDirectory[str]:
+    """A folder for the stores that need one; in memory where there is such a place, for every commit syncs."""
+    memory = Path("/dev/shm")
+    return tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None)
+
+
+def plain(value: Any) -> Any:
+    """A value as comparable data. Floats may differ in the last digits: SQL and Python add in different orders."""
+    return _rounded(to_builtins(value))
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return round(value, 6)
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_rounded(item) for item in value]
+    return value

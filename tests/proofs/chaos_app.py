@@ -1,0 +1,24 @@
+"""The worker that the kill tests kill: a few milliseconds a task, each run written to a file outside the store."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+
+import dibs
+
+app = dibs.App()
+
+
+def _note(kind: str, what: str) -> None:
+    """One short append: whole or not at all, whoever is killed when."""
+    file = os.open(os.environ["CHAOS_LOG"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.write(file, f"{kind} {what}\n".encode())
+    os.close(file)
+
+
+@app.handler("short")
+async def short(ctx: dibs.Context, i: int) -> dict[str, int]:
+    _note("ran", ctx.task.id)
+    await asyncio.sleep(0.004)
+    return {"i": i}

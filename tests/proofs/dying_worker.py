@@ -1,0 +1,84 @@
+"""A worker that kills itself with `kill -9` at the n-th call to its store, before or after the call takes effect.
+
+Run as `python -m tests.proofs.dying_worker URL N before|after OFFSET_S`; N = 0 never dies. The store's clock runs OFFSET_S
+ahead, so that leases of an earlier run are over at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+import dibs
+from dibs.queue import Queue
+from dibs.stores import open_store
+
+app = dibs.App()
+
+
+def _pay(what: str) -> str:
+    with open(os.environ["PAID_LOG"], "a") as log:
+        log.write(what + "\n")
+    return f"paid for {what}"
+
+
+@app.handler("parent")
+async def parent(ctx: dibs.Context, goal: str) -> dict[str, Any]:
+    plan = await ctx.step("plan", _pay, "plan")
+    await ctx.spawn("aside", {"note": goal}, wait=False)
+    first = await ctx.spawn("child", {"part": 1})
+    draft = await ctx.step("draft", _pay, "draft")
+    second = await ctx.spawn("child", {"part": 2})
+    return {"plan": plan, "draft": draft, "parts": [first.output, second.output]}
+
+
+@app.handler("child")
+async def child(part: int) -> int:
+    return part * 10
+
+
+@app.handler("aside")
+async def aside(note: str) -> str:
+    return note
+
+
+class Mortal:
+    """A store whose n-th call by the worker is its last."""
+
+    def __init__(self, store: Any, last: int, when: str) -> None:
+        self._store = store
+        self._left = last
+        self._when = when
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._store, name)
+        if name not in ("claim", "insert", "write_journal", "settle", "start", "renew", "read_journal"):
+            return found
+
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            self._left -= 1
+            if self._left == 0 and self._when == "before":
+                os.kill(os.getpid(), signal.SIGKILL)
+            answer = await found(*args, **kwargs)
+            if self._left == 0 and self._when == "after":
+                os.kill(os.getpid(), signal.SIGKILL)
+            return answer
+
+        return call
+
+
+async def main() -> None:
+    url, last, when, offset_s = sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4])
+    store = open_store(url, clock=lambda: time.time_ns() // 1_000 + int(offset_s * 1e6))
+    queue = Queue(Mortal(store, last, when))  # type: ignore[arg-type]
+    async with dibs.Worker(app, queue, agent="mortal", concurrency=1) as worker:
+        await worker.drain()
+    await queue.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,85 @@
+"""`kill -9` as a way of life: workers die every second, and every task still ends completed, once."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import dibs
+
+TASKS = 2_000
+WORKERS = 2
+
+
+def _start_worker(url: str, log: Path) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "dibs", "worker", "tests.proofs.chaos_app:app", "--url", url]
+    return subprocess.Popen(
+        [*command, "--concurrency", "2", "--lease", "1s"],
+        env={**os.environ, "CHAOS_LOG": str(log)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.timeout(240)
+def test_killing_a_worker_every_second_loses_nothing_and_settles_nothing_twice(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'dibs.db'}"
+    log = tmp_path / "runs.log"
+    draw = random.Random(7)
+    with dibs.connect_sync(url) as queue:
+        ids = {task.id for task in queue.add_many([dibs.NewTask("short", {"i": i}) for i in range(TASKS)])}
+        workers = [_start_worker(url, log) for _ in range(WORKERS)]
+        killed = 0
+        try:
+            until = time.monotonic() + 180
+            while time.monotonic() < until:
+                counts = queue.stats().by_status
+                if counts.get("completed", 0) == TASKS:
+                    break
+                time.sleep(1)  # the rhythm of the killing
+                victim = draw.randrange(WORKERS)
+                os.killpg(workers[victim].pid, signal.SIGKILL)
+                workers[victim].wait()
+                killed += 1
+                workers[victim] = _start_worker(url, log)
+        finally:
+            for worker in workers:
+                os.killpg(worker.pid, signal.SIGKILL)
+                worker.wait()
+        assert queue.stats().by_status == {"completed": TASKS}
+        assert killed >= 2, "the tasks were over before anybody was killed"
+
+        ran = Counter(line.split()[1] for line in log.read_text().splitlines())
+        assert set(ran) == ids, "the count outside the store knows every task"
+        completions: Counter[str] = Counter()
+        cursor = 0
+        while batch := queue.read_events(cursor, 1_000):
+            completions.update(e.task_id for e in batch if e.type == "task.completed" and e.task_id)
+            assert not [e for e in batch if e.type == "task.dead_lettered"]
+            cursor = batch[-1].seq
+        assert set(completions) == ids
+        assert set(completions.values()) == {1}
+        for id in ids:
+            if ran[id] > 1:
+                assert sum(attempt.outcome == "completed" for attempt in queue.history(id)) == 1
+        assert not [task for task in _all(queue) if task.poison_pill]
+
+
+def _all(queue: dibs.SyncQueue) -> list[dibs.Task]:
+    tasks: list[dibs.Task] = []
+    cursor = None
+    while True:
+        page = queue.find(limit=1_000, cursor=cursor)
+        tasks += page.items
+        cursor = page.cursor
+        if cursor is None:
+            return tasks

@@ -1,0 +1,92 @@
+"""Priority order is exact, also with 200,000 tasks waiting."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+import dibs
+from dibs.model.instants import to_micros
+from dibs.rules import priority
+from dibs.sync import drive
+from dibs.testing import FakeClock
+
+BOOSTS = [0, 0.01, 0.05, 0.1, 0.5, 1, 2, 10]
+
+
+def _waiting(draw: random.Random, number: int) -> list[dibs.NewTask]:
+    """Random tasks; every tenth heads a chain, so that critical paths differ."""
+    specs = []
+    for i in range(number):
+        deadline = draw.choice([None, None, None, draw.uniform(60, 3 * 3600)])
+        specs.append(
+            dibs.NewTask(
+                draw.choice(["code", "research", "design"]),
+                {"i": i},
+                ref=f"t{i}",
+                priority=draw.randint(0, 100),
+                boost=draw.choice(BOOSTS),
+                deadline=deadline,
+            )
+        )
+        if i % 10 == 0:
+            for link in range(draw.randint(1, 4)):
+                specs.append(
+                    dibs.NewTask("later", ref=f"t{i}-{link}", after=[f"t{i}" if link == 0 else f"t{i}-{link - 1}"])
+                )
+    return specs
+
+
+@pytest.mark.parametrize(
+    ("store", "number", "take"), [("memory", 400, 400), ("sqlite", 400, 400), ("sqlite", 200_000, 3_000)]
+)
+def test_claims_come_out_in_the_order_of_effective_priority(tmp_path: Path, store: str, number: int, take: int) -> None:
+    draw = random.Random(number)
+    clock = FakeClock()
+    url = "memory:" if store == "memory" else f"sqlite:{tmp_path / 'dibs.db'}"
+    with dibs.connect_sync(url, clock=clock) as queue:
+        waiting: dict[str, dibs.Task] = {}
+        weight: dict[str, int] = {}
+        for start in range(0, number, 5_000):
+            specs = _waiting(draw, min(5_000, number - start))
+            tasks = queue.add_many(specs)
+            heads = [task for task in tasks if task.type != "later"]
+            chains = {task.ref: 0 for task in heads}
+            for task in tasks:
+                if task.type == "later":
+                    head = str(task.ref).split("-")[0]
+                    chains[head] += 1
+            for task in heads:
+                waiting[task.id] = task
+                weight[task.id] = chains[task.ref]
+            clock.advance(draw.uniform(1, 200))
+        clock.advance(1_000)
+        while drive(queue.queue.store.rerank(1_000)):
+            pass
+
+        def exact(task: dibs.Task) -> float:
+            assert task.ready_at is not None
+            return priority.exact_effective(
+                task.priority,
+                task.boost,
+                to_micros(task.ready_at),
+                weight[task.id],
+                None if task.deadline is None else to_micros(task.deadline),
+                clock(),
+            )
+
+        order = []
+        while len(order) < take and (claims := queue.claim("agent", types=["code", "research", "design"], limit=100)):
+            order += [claim.task for claim in claims]
+        values = [exact(task) for task in order]
+        for earlier, later in zip(range(len(values)), range(1, len(values)), strict=False):
+            tolerance = 1.0 if order[earlier].deadline or order[later].deadline else 1e-6
+            assert values[earlier] <= values[later] + tolerance, (order[earlier], order[later])
+        taken = {task.id for task in order}
+        worst = max(values)
+        left = [exact(task) for id, task in waiting.items() if id not in taken]
+        assert not left or min(left) >= worst - 1.0, "a better task was left waiting"
+        plain = [value for value, task in zip(values, order, strict=True) if task.deadline is None]
+        assert plain == sorted(plain)

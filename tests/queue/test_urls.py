@@ -1,0 +1,56 @@
+"""Which store a URL opens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import dibs
+from dibs.stores import nearest_file
+
+
+def test_without_a_url_the_environment_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIBS_URL", f"sqlite:{tmp_path / 'named.db'}")
+    with dibs.connect_sync() as queue:
+        queue.add("work")
+    assert (tmp_path / "named.db").exists()
+
+
+def test_without_anything_a_file_is_made_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DIBS_URL", raising=False)
+    monkeypatch.chdir(tmp_path)
+    with dibs.connect_sync() as queue:
+        queue.add("work")
+    assert (tmp_path / ".dibs" / "dibs.db").exists()
+
+
+def test_the_nearest_file_upwards_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".dibs").mkdir()
+    (tmp_path / ".dibs" / "dibs.db").touch()
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    monkeypatch.chdir(below)
+    assert nearest_file() == str(tmp_path / ".dibs" / "dibs.db")
+
+
+def test_both_spellings_of_a_file_mean_the_same_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with dibs.connect_sync("sqlite:a.db") as queue:
+        task = queue.add("work")
+    with dibs.connect_sync(f"sqlite://{tmp_path}/a.db") as queue:
+        assert queue.get(task.id).id == task.id
+
+
+@pytest.mark.parametrize("url", ["postgresql://localhost/x", "redis://localhost", "https://example.com"])
+def test_stores_that_do_not_exist_yet_are_refused_plainly(url: str) -> None:
+    with pytest.raises(dibs.Invalid, match="not supported yet") as caught:
+        dibs.connect_sync(url)
+    assert caught.value.field == "url"
+
+
+@pytest.mark.parametrize("url", ["work.db", "mysql://x", "sqlite:", "sqlite:folder/"])
+def test_a_url_that_makes_no_sense_is_refused(url: str) -> None:
+    with pytest.raises(dibs.Invalid) as caught:
+        dibs.connect_sync(url)
+    assert caught.value.field == "url"

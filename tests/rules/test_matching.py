@@ -1,0 +1,46 @@
+"""Who may take what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dibs.rules.matching import choose_model, may_serve
+
+LANE: dict[str, Any] = {"type": "code", "assignee": None, "requires": (), "models": ()}
+AGENT: dict[str, Any] = {"agent": "coder-1", "capabilities": (), "types": None, "offered_models": ()}
+
+
+def test_an_agent_without_wishes_takes_any_plain_task() -> None:
+    assert may_serve(**LANE, **AGENT)
+
+
+@pytest.mark.parametrize(("types", "fits"), [(("code",), True), (("design",), False), ((), False)])
+def test_an_agent_takes_only_the_types_it_names(types: tuple[str, ...], fits: bool) -> None:
+    assert may_serve(**LANE, **{**AGENT, "types": types}) is fits
+
+
+@pytest.mark.parametrize(("assignee", "fits"), [("coder-1", True), ("coder-2", False)])
+def test_an_assigned_task_is_for_its_assignee_alone(assignee: str, fits: bool) -> None:
+    assert may_serve(**{**LANE, "assignee": assignee}, **AGENT) is fits
+
+
+@pytest.mark.parametrize(("capabilities", "fits"), [(("git", "gpu", "web"), True), (("git",), False), ((), False)])
+def test_every_required_capability_must_be_offered(capabilities: tuple[str, ...], fits: bool) -> None:
+    lane = {**LANE, "requires": ("git", "gpu")}
+    assert may_serve(**lane, **{**AGENT, "capabilities": capabilities}) is fits
+
+
+@pytest.mark.parametrize(("offered", "fits"), [((), True), (("opus",), True), (("haiku",), False)])
+def test_one_of_the_models_must_be_offered_unless_none_is_declared(offered: tuple[str, ...], fits: bool) -> None:
+    lane = {**LANE, "models": ("sonnet", "opus")}
+    assert may_serve(**lane, **{**AGENT, "offered_models": offered}) is fits
+
+
+def test_the_model_is_the_first_preference_that_is_offered() -> None:
+    assert choose_model(("sonnet", "opus"), ("opus", "sonnet")) == "sonnet"
+    assert choose_model(("sonnet", "opus"), ("opus",)) == "opus"
+    assert choose_model(("sonnet", "opus"), ()) == "sonnet"
+    assert choose_model((), ("opus",)) is None
+    assert choose_model((), ()) is None

@@ -1,0 +1,174 @@
+"""Why a task is where it is, for every status it can have."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from dibs.model.instants import to_micros
+from dibs.model.status import Status
+from dibs.model.task import Task
+from dibs.model.views import Agent, Why
+from dibs.rules.why import explain
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+NOW = to_micros(NOON)
+
+
+def task(status: Status = Status.READY, **fields: Any) -> Task:
+    return Task(id="task_1", type="code", status=status, **fields)
+
+
+def agent(id: str = "coder-1", *, heard: timedelta = timedelta(0), **offers: Any) -> Agent:
+    return Agent(id=id, heard_at=NOON - heard, **offers)
+
+
+def ask(subject: Task, parents: tuple[Task, ...] = (), agents: tuple[Agent, ...] = ()) -> Why:
+    why = explain(subject, parents, agents, NOW)
+    assert why.task_id == subject.id
+    assert why.status == subject.status
+    return why
+
+
+def test_a_pending_task_names_each_task_it_waits_for() -> None:
+    running = Task(id="task_a", type="research", ref="facts", status=Status.RUNNING)
+    failed = Task(id="task_b", type="design", title="Wireframe", status=Status.RETRYING)
+    why = ask(task(Status.PENDING), (running, failed))
+    assert why.explanation == "It waits for 2 other tasks to end."
+    assert [(b.kind, b.ids, b.help) for b in why.blockers] == [
+        ("dependency", ["task_a"], "dibs why task_a"),
+        ("dependency", ["task_b"], "dibs why task_b"),
+    ]
+    assert "facts (task_a), which is running" in why.blockers[0].detail
+    assert "Wireframe (task_b)" in why.blockers[1].detail
+
+
+def test_one_parent_is_singular_and_goes_by_its_type_if_it_has_no_name() -> None:
+    why = ask(task(Status.PENDING), (Task(id="task_a", type="research"),))
+    assert why.explanation == "It waits for 1 other task to end."
+    assert "research (task_a)" in why.blockers[0].detail
+
+
+@pytest.mark.parametrize(
+    ("left", "words"),
+    [
+        (timedelta(days=3), "in 3 d"),
+        (timedelta(hours=5), "in 5 h"),
+        (timedelta(minutes=90), "in 90 min"),
+        (timedelta(seconds=45), "in 45 s"),
+        (timedelta(milliseconds=200), "in less than a second"),
+        (timedelta(seconds=-5), "now"),
+    ],
+)
+def test_a_scheduled_task_says_when(left: timedelta, words: str) -> None:
+    why = ask(task(Status.SCHEDULED, run_after=NOON + left))
+    assert why.explanation == f"It is scheduled to run {words}."
+    assert why.blockers[0].kind == "schedule"
+    assert why.blockers[0].until == NOON + left
+
+
+def test_a_scheduled_task_without_an_instant_runs_now() -> None:
+    assert ask(task(Status.SCHEDULED)).explanation == "It is scheduled to run now."
+
+
+def test_a_retrying_task_says_what_failed_and_when_it_is_tried_again() -> None:
+    later = NOON + timedelta(minutes=4)
+    why = ask(task(Status.RETRYING, error="boom\nmore", reason="error", attempts=1, retry_at=later))
+    assert why.explanation == "Its last attempt failed (error); it will be tried again in 4 min (attempt 1 of 3 used)."
+    assert why.blockers[0].kind == "retry"
+    assert why.blockers[0].detail == "failed with error: boom"
+    assert why.blockers[0].until == later
+
+
+def test_a_traceback_is_known_by_its_last_line() -> None:
+    text = "Traceback (most recent call last):\n  File …\nValueError: no such page"
+    why = ask(task(Status.RETRYING, error=text, reason="error", attempts=1))
+    assert why.blockers[0].detail == "failed with error: ValueError: no such page"
+
+
+def test_a_released_task_is_not_called_failed() -> None:
+    why = ask(task(Status.RETRYING, retry_at=NOON + timedelta(seconds=5)))
+    assert why.explanation == "It was given back and will be offered again in 5 s."
+    assert why.blockers[0].kind == "retry"
+
+
+def test_a_blank_error_is_no_trouble() -> None:
+    assert ask(task(Status.RETRYING, error="  ", reason="error")).blockers[0].detail == "failed with error: "
+
+
+def test_a_ready_task_that_somebody_can_do_has_no_blocker() -> None:
+    why = ask(task(requires=("git",)), agents=(agent(capabilities=("git",)),))
+    assert why.blockers == []
+    assert "next free agent" in why.explanation
+
+
+@pytest.mark.parametrize(
+    "agents", [(), (agent(heard=timedelta(seconds=91)),), (Agent(id="registered, never heard of"),)]
+)
+def test_a_ready_task_says_when_no_agent_is_live(agents: tuple[Agent, ...]) -> None:
+    why = ask(task(), agents=agents)
+    assert "no agent has asked for work" in why.explanation
+    assert why.blockers[0].kind == "capability"
+
+
+@pytest.mark.parametrize(
+    ("needs", "offers", "kind", "words"),
+    [
+        ({"assignee": "ada"}, {}, "assignee", "assigned to ada"),
+        ({"requires": ("git", "gpu")}, {"capabilities": ("git",)}, "capability", "no live agent offers gpu"),
+        ({"models": ("opus",)}, {"models": ("haiku",)}, "model", "no live agent offers opus"),
+        ({}, {"types": ("design",)}, "capability", "takes type code"),
+    ],
+)
+def test_a_ready_task_names_what_nobody_offers(
+    needs: dict[str, Any], offers: dict[str, Any], kind: str, words: str
+) -> None:
+    why = ask(task(**needs), agents=(agent(**offers),))
+    assert why.blockers[0].kind == kind
+    assert words in why.blockers[0].detail
+    assert why.blockers[0].help
+    assert why.blockers[0].detail in why.explanation
+
+
+@pytest.mark.parametrize(
+    ("status", "words"), [(Status.RUNNING, "is working on it"), (Status.CLAIMED, "has claimed it")]
+)
+def test_a_held_task_names_its_holder(status: Status, words: str) -> None:
+    until = NOON + timedelta(seconds=30)
+    why = ask(task(status, agent="coder-1", fence=4, lease_expires_at=until))
+    assert why.explanation == f"coder-1 {words}; the lease ends in 30 s."
+    assert why.blockers[0].kind == "lease"
+    assert why.blockers[0].detail == "held by coder-1, fence 4"
+    assert why.blockers[0].until == until
+
+
+def test_a_held_task_without_a_lease_still_names_its_holder() -> None:
+    assert ask(task(Status.CLAIMED, agent="ada")).explanation == "ada has claimed it."
+
+
+def test_a_completed_task_says_so() -> None:
+    why = ask(task(Status.COMPLETED))
+    assert why.explanation == "It is completed."
+    assert why.blockers[0].kind == "final"
+
+
+@pytest.mark.parametrize(("pill", "words"), [(True, " It is a poison pill."), (False, "")])
+def test_a_dead_letter_says_why_it_was_given_up(pill: bool, words: str) -> None:
+    dead = task(Status.DEAD_LETTERED, attempts=3, reason="error", error="boom", poison_pill=pill)
+    why = ask(dead)
+    assert why.explanation == f"It is a dead letter after 3 attempts (error).{words}"
+    assert why.blockers[0].detail == "boom"
+    assert "dibs retry task_1" in str(why.blockers[0].help)
+
+
+def test_a_task_cancelled_because_of_another_names_it() -> None:
+    why = ask(task(Status.CANCELLED, cause="task_0", reason="dependency_failed"))
+    assert why.explanation == "It was cancelled (dependency_failed) because of task_0."
+    assert why.blockers[0].ids == ["task_0"]
+
+
+@pytest.mark.parametrize(("reason", "words"), [("not needed", ": not needed"), (None, "")])
+def test_a_task_cancelled_by_request_repeats_the_reason(reason: str | None, words: str) -> None:
+    assert ask(task(Status.CANCELLED, cancel_reason=reason)).explanation == f"It was cancelled{words}."

@@ -1,0 +1,35 @@
+"""The stores that dibs brings with it pass the suite that everybody's store must pass. Wiring only."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dibs.queue import Queue
+from dibs.stores.memory import MemoryStore
+from dibs.stores.sqlite import SqliteStore
+from dibs.testing.conformance import StoreConformance
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from dibs.testing import FakeClock
+
+
+class TestMemory(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def storage(self, tmp_path: Path) -> None:
+        self.name = str(tmp_path)
+
+    async def open_queue(self, clock: FakeClock) -> Queue:
+        return Queue(MemoryStore(self.name, clock=clock))
+
+
+class TestSqlite(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def storage(self, tmp_path: Path) -> None:
+        self.path = str(tmp_path / "dibs.db")
+
+    async def open_queue(self, clock: FakeClock) -> Queue:
+        return Queue(SqliteStore.open(self.path, clock=clock))

@@ -1,0 +1,46 @@
+"""The pages below docs/ are true: sessions and programs run, links lead somewhere, no command is left out."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dibs.cli.catalogue import NESTED, names
+from tests.story.blocks import ROOT, blocks, check_session
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.story.shell import Shell
+
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *DOCS.rglob("*.md")])
+
+
+def test_the_session_of_the_shell_page_runs_and_prints_what_is_shown(shell: Shell) -> None:
+    check_session(DOCS / "shell.md", shell)
+
+
+def test_every_command_has_an_example_on_the_shell_page() -> None:
+    page = (DOCS / "shell.md").read_text()
+    commands = [name for name in names() if name not in NESTED]
+    commands += [f"{name} {second}" for name, inner in NESTED.items() for second, _ in inner]
+    missing = [name for name in commands if not re.search(rf"\bdibs {name}\b", page)]
+    assert missing == []
+
+
+def test_the_programs_of_the_handler_page_run(shell: Shell) -> None:
+    programs = blocks(DOCS / "handlers.md", "python")
+    assert len(programs) >= 2
+    for number, program in enumerate(programs):
+        (shell.folder / f"handlers_{number}.py").write_text(program)
+        shell.run(f"python handlers_{number}.py")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"

@@ -1,0 +1,126 @@
+"""Whole worker processes on one file: signals, stops and kills."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dibs
+from tests.worker.facts import PATIENCE_S, eventually, first, has_status, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+
+
+@contextmanager
+def worker(url: str, log: Path, *, lease: float = 60, concurrency: int = 10) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker process; killed at the end if it still runs."""
+    argv = [sys.executable, "-m", "tests.worker.serve", url, str(lease), str(concurrency)]
+    with log.open("ab") as output, subprocess.Popen(argv, cwd=ROOT, stdout=output, stderr=output) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+async def test_sigterm_finishes_running_work_and_claims_no_more(file_url: str, tmp_path: Path) -> None:
+    began, release = tmp_path / "began", tmp_path / "release"
+    nap = {"began": str(began), "release": str(release)}
+    async with dibs.connect(file_url) as queue:
+        task = await queue.add("nap", nap)
+        with worker(file_url, tmp_path / "log") as process:
+            await eventually(lambda: lines(began))
+            process.send_signal(signal.SIGTERM)
+            await eventually(lambda: "finishing" in (tmp_path / "log").read_text())
+            late = await queue.add("nap", nap)
+            assert process.poll() is None
+            release.touch()
+            assert process.wait(PATIENCE_S) == 0
+        assert (await queue.get(task.id)).output == "rested"
+        assert await has_status(queue, late.id, "ready")
+
+
+async def test_a_second_signal_releases_and_leaves(file_url: str, tmp_path: Path) -> None:
+    began = tmp_path / "began"
+    async with dibs.connect(file_url) as queue:
+        task = await queue.add("nap", {"began": str(began), "release": str(tmp_path / "never")})
+        with worker(file_url, tmp_path / "log") as process:
+            await eventually(lambda: lines(began))
+            process.send_signal(signal.SIGTERM)
+            await eventually(lambda: "finishing" in (tmp_path / "log").read_text())
+            process.send_signal(signal.SIGINT)
+            assert process.wait(PATIENCE_S) == 0
+        task = await queue.get(task.id)
+        assert (task.status, task.attempts, task.crashes) == ("ready", 0, 0)
+
+
+async def test_a_worker_stopped_past_its_lease_cannot_settle(file_url: str, tmp_path: Path) -> None:
+    began, release, log = tmp_path / "began", tmp_path / "release", tmp_path / "log"
+    async with dibs.connect(file_url) as queue:
+        task = await queue.add("nap", {"began": str(began), "release": str(release)}, retry="immediate")
+        with worker(file_url, log, lease=1) as process:
+            await eventually(lambda: lines(began))
+            process.send_signal(signal.SIGSTOP)
+            claims = await first(_claim(queue))
+            assert claims[0].task.id == task.id
+            release.touch()
+            process.send_signal(signal.SIGCONT)
+            await eventually(lambda: task.id in log.read_text())
+            assert await has_status(queue, task.id, "running")
+            await queue.complete(claims[0], "by the second agent")
+            # It goes on with other work.
+            other = await queue.add("count", {"path": str(tmp_path / "count")})
+            await first(queue.wait(other.id))
+        assert (await queue.get(task.id)).output == "by the second agent"
+        outcomes = [attempt.outcome for attempt in await queue.history(task.id)]
+        assert outcomes == ["expired", "completed"]
+
+
+async def _claim(queue: dibs.Queue) -> list[dibs.Claim]:
+    """The stopped worker's task, as soon as its lease has expired."""
+    while True:
+        claims = await queue.claim("second", types=["nap"], wait=1)
+        if claims:
+            return claims
+
+
+async def test_steps_survive_kill_9_and_are_not_run_twice(file_url: str, tmp_path: Path) -> None:
+    path, release = tmp_path / "steps", tmp_path / "release"
+    async with dibs.connect(file_url) as queue:
+        task = await queue.add("steps", {"path": str(path), "release": str(release)})
+        with worker(file_url, tmp_path / "log", lease=1) as process:
+            await eventually(lambda: _recorded(queue, task.id))
+            process.kill()
+            process.wait()
+        release.touch()
+        with worker(file_url, tmp_path / "log", lease=1):
+            done = await first(queue.wait(task.id))
+        assert (done.status, done.output) == ("completed", ["one", "two"])
+        assert lines(path) == ["one", "two"]
+
+
+async def _recorded(queue: dibs.Queue, task_id: str) -> bool:
+    return any(entry.kind == "step" for entry in await queue.journal(task_id))
+
+
+async def test_a_killed_workers_tasks_are_done_by_the_next(file_url: str, tmp_path: Path) -> None:
+    began, count = tmp_path / "began", tmp_path / "count"
+    async with dibs.connect(file_url) as queue:
+        nap = await queue.add("nap", {"began": str(began), "release": str(tmp_path / "release")}, retry="immediate")
+        with worker(file_url, tmp_path / "log", lease=1) as process:
+            await eventually(lambda: lines(began))
+            process.kill()
+            process.wait()
+        (tmp_path / "release").touch()
+        tasks = await queue.add_many([dibs.NewTask("count", {"path": str(count)}) for _ in range(20)])
+        with worker(file_url, tmp_path / "log", lease=1):
+            for task in [nap, *tasks]:
+                assert (await first(queue.wait(task.id))).status == "completed"
+        assert len(lines(began)) == 2
+        assert len(lines(count)) == 20

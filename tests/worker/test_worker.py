@@ -1,0 +1,281 @@
+"""Claiming, draining, stopping and leases inside one process."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import time
+from typing import Any
+
+import pytest
+
+import dibs
+from dibs.worker.pace import MAX_AHEAD, Pace
+from tests.worker.facts import eventually, first, has_status
+
+
+async def test_drain_ends_when_everything_has_and_leaves_scheduled_tasks(url: str) -> None:
+    app = dibs.App()
+    app.handler("quick")(_quick)
+    async with dibs.connect(url) as queue:
+        await queue.add_many([dibs.NewTask("quick") for _ in range(700)])
+        later = await queue.add("quick", run_after="1h")
+        other = await queue.add("nobody's")
+        async with dibs.Worker(app, queue) as worker:
+            await first(worker.drain())
+        stats = await queue.stats()
+        assert stats.by_status == {"completed": 700, "scheduled": 1, "ready": 1}
+        assert await has_status(queue, later.id, "scheduled")
+        assert await has_status(queue, other.id, "ready")
+
+
+async def _quick() -> None: ...
+
+
+async def test_drain_works_through_a_graph_in_order(url: str) -> None:
+    app = dibs.App()
+
+    @app.handler("add")
+    async def add(ctx: dibs.Context, value: int = 0) -> Any:
+        return value + sum(ctx.inputs.values())
+
+    async with dibs.connect(url) as queue:
+        async with queue.dag("sum") as dag:
+            leaves = [dag.add("add", {"value": n}, ref=f"n{n}") for n in range(5)]
+            total = dag.add("add", after=leaves)
+        async with dibs.Worker(app, queue) as worker:
+            await first(worker.drain())
+        assert (await queue.get(total.id)).output == 10
+
+
+async def test_drain_waits_for_what_another_agent_holds(url: str) -> None:
+    app = dibs.App()
+    app.handler("quick")(_quick)
+    async with dibs.connect(url) as queue:
+        await queue.add("quick")
+        [claim] = await queue.claim("other")
+        async with dibs.Worker(app, queue) as worker:
+            draining = asyncio.create_task(worker.drain())
+            done, _ = await asyncio.wait({draining}, timeout=0.3)
+            assert not done
+            await queue.release(claim)
+            await first(draining)
+        assert await has_status(queue, claim.task.id, "completed")
+
+
+async def test_no_more_than_concurrency_run_at_once_and_none_is_claimed_ahead_of_long_work(url: str) -> None:
+    app, running, most, release = dibs.App(), 0, 0, asyncio.Event()
+
+    @app.handler("long")
+    async def long() -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await release.wait()
+        running -= 1
+
+    async with dibs.connect(url) as queue:
+        await queue.add_many([dibs.NewTask("long") for _ in range(10)])
+        async with dibs.Worker(app, queue, concurrency=3) as worker:
+            draining = asyncio.create_task(worker.drain())
+            await eventually(lambda: running == 3)
+            assert (await queue.stats()).by_status == {"running": 3, "ready": 7}
+            release.set()
+            await first(draining)
+        assert most == 3
+
+
+async def test_tasks_that_are_handed_out_alone_still_fill_all_slots(url: str) -> None:
+    app, running, together = dibs.App(), 0, asyncio.Event()
+
+    @app.handler("solo")
+    async def solo() -> None:
+        nonlocal running
+        running += 1
+        if running == 4:
+            together.set()
+        await together.wait()
+
+    async with dibs.connect(url) as queue:
+        await queue.add_many([dibs.NewTask("solo", max_attempts=1) for _ in range(4)])
+        async with dibs.Worker(app, queue, concurrency=4) as worker:
+            await first(worker.drain())
+        assert (await queue.stats()).by_status == {"completed": 4}
+
+
+async def test_a_new_task_wakes_an_idle_worker(url: str) -> None:
+    app = dibs.App()
+    app.handler("quick")(_quick)
+    async with dibs.connect(url) as queue, dibs.Worker(app, queue) as worker:
+        running = asyncio.create_task(worker.run())
+        for _ in range(3):
+            task = await queue.add("quick")
+            assert (await first(queue.wait(task.id))).status == "completed"
+        worker.stop()
+        await first(running)
+
+
+async def test_stop_lets_running_work_finish(url: str) -> None:
+    app, began, release = dibs.App(), asyncio.Event(), asyncio.Event()
+
+    @app.handler("long")
+    async def long() -> str:
+        began.set()
+        await release.wait()
+        return "finished"
+
+    async with dibs.connect(url) as queue:
+        task = await queue.add("long")
+        async with dibs.Worker(app, queue) as worker:
+            running = asyncio.create_task(worker.run())
+            await first(began.wait())
+            worker.stop()
+            await queue.add("long")
+            release.set()
+            await first(running)
+        assert (await queue.get(task.id)).output == "finished"
+        assert (await queue.stats()).by_status == {"completed": 1, "ready": 1}
+
+
+async def test_leaving_the_block_releases_running_work(url: str) -> None:
+    app, began = dibs.App(), asyncio.Event()
+
+    @app.handler("long")
+    async def long() -> None:
+        began.set()
+        await asyncio.sleep(300)
+
+    async with dibs.connect(url) as queue:
+        task = await queue.add("long")
+        async with dibs.Worker(app, queue) as worker:
+            running = asyncio.create_task(worker.run())
+            await first(began.wait())
+        await first(running)
+        task = await queue.get(task.id)
+        assert (task.status, task.attempts) == ("ready", 0)
+        assert [attempt.outcome for attempt in await queue.history(task.id)] == ["released"]
+
+
+async def test_cancelling_run_releases_running_work(url: str) -> None:
+    app, began = dibs.App(), asyncio.Event()
+
+    @app.handler("long")
+    async def long() -> None:
+        began.set()
+        await asyncio.sleep(300)
+
+    async with dibs.connect(url) as queue:
+        task = await queue.add("long")
+        running = asyncio.create_task(dibs.Worker(app, queue).run())
+        await first(began.wait())
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await first(running)
+        assert await has_status(queue, task.id, "ready")
+
+
+async def test_a_handler_that_blocks_the_loop_keeps_its_lease(url: str) -> None:
+    app = dibs.App()
+
+    @app.handler("blocks")
+    async def blocks(ctx: dibs.Context) -> int:
+        time.sleep(2.5)
+        return ctx.fence
+
+    async with dibs.connect(url) as queue:
+        task = await queue.add("blocks")
+        async with dibs.Worker(app, queue, lease=1) as worker:
+            await first(worker.drain())
+        assert (await queue.get(task.id)).output == 1
+
+
+async def test_work_that_lost_its_lease_is_stopped_and_not_settled(url: str, caplog: Any) -> None:
+    app, began, stopped = dibs.App(), asyncio.Event(), asyncio.Event()
+
+    @app.handler("long")
+    async def long() -> None:
+        began.set()
+        try:
+            await asyncio.sleep(300)
+        finally:
+            stopped.set()
+
+    async with dibs.connect(url) as queue:
+        task = await queue.add("long")
+        async with dibs.Worker(app, queue, lease=1) as worker:
+            running = asyncio.create_task(worker.run())
+            await first(began.wait())
+            # Somebody else settles it under the same fence: the lease is gone.
+            await queue.complete((task.id, 1), "by another hand")
+            await first(stopped.wait())
+            worker.stop()
+            await first(running)
+        assert (await queue.get(task.id)).output == "by another hand"
+        assert len(await queue.history(task.id)) == 1
+    assert [record.getMessage() for record in caplog.records if task.id in record.getMessage()] != []
+
+
+async def test_work_claimed_ahead_of_a_blocked_loop_is_given_back(url: str) -> None:
+    app, unblock = dibs.App(), []
+
+    @app.handler("quick")
+    async def quick() -> None: ...
+
+    @app.handler("blocks")
+    async def blocks() -> None:
+        with dibs.connect_sync(url) as watching:
+            deadline = time.monotonic() + 10
+            # Blocks the whole worker until the tasks it holds beside this one are ready again.
+            while watching.stats().by_status.get("running", 0) > 1 and time.monotonic() < deadline:
+                time.sleep(0.05)
+            unblock.append(watching.stats().by_status.get("running"))
+
+    async with dibs.connect(url) as queue:
+        await queue.add_many([dibs.NewTask("quick") for _ in range(300)])
+        await queue.add("blocks", priority=60)
+        await queue.add_many([dibs.NewTask("quick", priority=70) for _ in range(300)])
+        async with dibs.Worker(app, queue, concurrency=1) as worker:
+            await first(worker.drain())
+        assert unblock == [1]
+        assert (await queue.stats()).by_status == {"completed": 601}
+
+
+async def test_each_handler_runs_in_a_context_of_its_own() -> None:
+    app, mark = dibs.App(), contextvars.ContextVar("mark", default="clean")
+
+    @app.handler("mark")
+    async def marks() -> str:
+        before = mark.get()
+        mark.set("dirty")
+        return before
+
+    async with dibs.connect("memory:") as queue:
+        tasks = await queue.add_many([dibs.NewTask("mark") for _ in range(50)])
+        async with dibs.Worker(app, queue, concurrency=1) as worker:
+            await first(worker.drain())
+        assert {(await queue.get(task.id)).output for task in tasks} == {"clean"}
+
+
+def test_nothing_is_claimed_ahead_before_handlers_are_known_to_be_short() -> None:
+    pace = Pace()
+    assert pace.ahead() == 0
+    for n in range(64):
+        pace.note(n * 0.001, n * 0.001 + 0.0005)
+    assert 90 <= pace.ahead() <= 110
+    for n in range(64):
+        pace.note(1 + n * 1e-6, 1 + n * 1e-6)
+    assert pace.ahead() == MAX_AHEAD
+    for n in range(4):
+        pace.note(2 + n, 2.06 + n)
+    assert pace.ahead() == 0
+
+
+def test_a_worker_refuses_nonsense() -> None:
+    app = dibs.App()
+    queue: Any = None
+    with pytest.raises(dibs.Invalid, match="no handlers"):
+        dibs.Worker(app, queue)
+    app.handler("quick")(_quick)
+    for wrong in ({"concurrency": 0}, {"lease": 0}, {"agent": ""}, {"capabilities": "web"}):
+        with pytest.raises(dibs.Invalid):
+            dibs.Worker(app, queue, **wrong)
