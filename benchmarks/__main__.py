@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +16,9 @@ from benchmarks.measures import adding, claiming, drain, latency, memory, shell
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+BUSY = 0.7
+"""A load average above which the machine is not quiet."""
 
 RESULTS = Path(__file__).resolve().parent / "results"
 
@@ -39,6 +43,8 @@ def main() -> int:
             "runs": f"medians of {options.runs}" + (", quick: too short to quote" if options.quick else ""),
             **machine.describe(Path(folder)),
         }
+        if os.getloadavg()[0] > BUSY:
+            bench.say(f"this machine is busy (load {os.getloadavg()[0]:.1f}): the figures will not mean much")
         for name in chosen:
             here = MEASURES[name](bench)
             found.figures += here.figures

@@ -56,8 +56,9 @@ def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("DIBS_")}
     # An installed command has its bytecode; one that must compile itself at every start measures the compiler.
     inherited.pop("PYTHONDONTWRITEBYTECODE", None)
-    paths = [str(ROOT), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    return {**inherited, "PYTHONPATH": os.pathsep.join(filter(None, paths)), **(extra or {})}
+    inherited_paths = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    paths = [str(ROOT), *map(os.path.abspath, inherited_paths)]
+    return {**inherited, "PYTHONPATH": os.pathsep.join(paths), **(extra or {})}
 
 
 def python(*arguments: str) -> list[str]:

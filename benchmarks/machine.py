@@ -20,6 +20,7 @@ def describe(folder: Path) -> dict[str, str]:
     return {
         "machine": f"{os.cpu_count()} cores, {_processor()}, {_memory()}",
         "system": f"{platform.system()} {platform.release()}, {filesystem(folder) or 'unknown filesystem'}",
+        "load before": f"{os.getloadavg()[0]:.2f} (the figures mean something when this is near 0)",
         "python": f"{platform.python_implementation()} {sys.version.split()[0]}",
         "versions": f"dibs {dibs.__version__}, apsw {apsw.apsw_version()}, SQLite {apsw.sqlite_lib_version()},"
         f" msgspec {_version('msgspec')}, huey {_version('huey')} (SQLite {_stdlib_sqlite()})",

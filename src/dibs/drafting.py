@@ -5,6 +5,7 @@ Whatever is wrong is refused here, before any store sees it, with the field name
 
 from __future__ import annotations
 
+from copy import copy
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +40,9 @@ class Planned:
 
 
 class _Frame(Struct, frozen=True):
-    """Everything about a task that tasks of one kind share, checked once."""
+    """Everything about a task that tasks of one kind share, checked once. `task` is copied, never handed out."""
 
-    fields: dict[str, Any]
+    task: Task
     lane: LaneKey
     fallback_lane: LaneKey | None
 
@@ -90,8 +91,10 @@ def drafts(
     return made
 
 
-def insertion_order(made: Sequence[Draft]) -> list[Draft]:
-    """Parents before children; the order given where nothing else decides."""
+def insertion_order(made: list[Draft]) -> list[Draft]:
+    """Parents before children; the order given (the same list) where nothing else decides."""
+    if not any(draft.dependencies for draft in made):
+        return made
     inside = {draft.task.id: draft for draft in made}
     edges = [
         (dependency.parent, draft.task.id)
@@ -100,7 +103,7 @@ def insertion_order(made: Sequence[Draft]) -> list[Draft]:
         if dependency.parent in inside
     ]
     if not edges:
-        return list(made)
+        return made
     return [inside[id] for id in graph.order(inside, edges)]
 
 
@@ -139,7 +142,9 @@ def digest(specs: Iterable[NewTask | Planned]) -> str:
 def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: int, dag_id: str) -> Draft:
     payload = validation.json_bytes(spec.payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
     frame = _frame(spec, project)
-    task = Task(id=id, payload=spec.payload, **frame.fields)
+    task = copy(frame.task)
+    task.id = id
+    task.payload = spec.payload
     if spec.title is not None:
         task.title = validation.text(spec.title, "title", max_chars=validation.MAX_TITLE_CHARS)
     if spec.ref is not None:
@@ -153,7 +158,8 @@ def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: i
             raise Invalid("context must be an object with text keys.", field="context")
         validation.json_bytes(spec.context, "context", max_bytes=validation.MAX_PAYLOAD_BYTES)
         task.context = spec.context
-    task.dag_id = dag_id or _dag_id(spec.dag)
+    named = _dag_id(spec.dag)
+    task.dag_id = dag_id or named
     body_hash = None
     if spec.key is not None:
         body_hash = validation.content_key(task.type, payload)
@@ -250,7 +256,7 @@ def _make_frame(spec: NewTask, project: str) -> _Frame:
     defaults = {name: value for name, value in fields.items() if value not in (None, ())}
     lane = LaneKey(project, type, assignee, requires, models, boost)
     fallback = LaneKey(project, type, assignee, requires, fallback_models, boost) if fallback_models else None
-    return _Frame(defaults, lane, fallback)
+    return _Frame(Task(id="", **defaults), lane, fallback)
 
 
 def _refs(specs: Sequence[NewTask], ids: Sequence[str]) -> dict[str, str]:

@@ -87,14 +87,24 @@ def terminal(url: str) -> Run:
     """On a pty of 120 columns; `keys` are typed once something was drawn. Standard error goes to the screen too."""
 
     def run(*argv: object, keys: bytes = b"", env: dict[str, str] | None = None, rows: int = 40) -> Result:
-        process, screen = pty.fork()
-        if process == 0:  # pragma: no cover - the child becomes the command
-            os.environ.update(env or {}, COLUMNS="120", LINES=str(rows))
-            os.execv(sys.executable, [*COMMAND, *map(str, argv)])
-        shown = _watch(screen, keys)
-        _, status = os.waitpid(process, 0)
-        os.close(screen)
-        return Result(os.waitstatus_to_exitcode(status), shown.decode(), "")
+        # Not pty.fork: forking a process that has threads, as pytest-xdist does, may deadlock.
+        screen, inside = pty.openpty()
+        process = subprocess.Popen(
+            [*COMMAND, *map(str, argv)],
+            stdin=inside,
+            stdout=inside,
+            stderr=inside,
+            env={**os.environ, **(env or {}), "COLUMNS": "120", "LINES": str(rows)},
+            start_new_session=True,
+        )
+        os.close(inside)
+        try:
+            shown = _watch(screen, keys)
+            return Result(process.wait(30), shown.decode(), "")
+        finally:
+            process.kill()
+            process.wait()
+            os.close(screen)
 
     return run
 

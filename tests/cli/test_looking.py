@@ -125,6 +125,18 @@ def test_tail_prints_events_in_order(dibs: Run) -> None:
     assert dibs("tail", "--no-follow", "--type", "dag", ok=True).out == ""
 
 
+def test_nothing_is_cut_in_a_pipe(dibs: Run) -> None:
+    id = dibs("add", "t", "--max-attempts", 1, ok=True).line
+    dibs("claim", "--agent", "a", ok=True)
+    note, error = "n" * 300, "first line\n" + "e" * 300
+    dibs("renew", id, "--fence", 1, "--note", note, ok=True)
+    dibs("fail", id, "--fence", 1, "--error", error, ok=True)
+    whole = error.replace("\n", " ")
+    for argv in (["tail", "--no-follow"], ["top"], ["tree", id], ["history", id], ["dlq", "ls"]):
+        assert whole in dibs(*argv, ok=True).out
+    assert note in dibs("tail", "--no-follow", ok=True).out
+
+
 def test_top_in_a_pipe_is_one_snapshot(dibs: Run) -> None:
     first, second = dibs("add", "t", ok=True).line, dibs("add", "u", ok=True).line
     dibs("claim", "--agent", "coder-1", "--type", "t", ok=True)

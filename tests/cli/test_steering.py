@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.cli.conftest import Run
 
 
@@ -68,7 +70,6 @@ def test_doctor_finds_a_sound_store_sound(dibs: Run, url: str) -> None:
     dead_letter(dibs)
     report = dibs("doctor", "--json", ok=True).json
     assert (report["sound"], report["findings"], report["url"]) == (True, [], url)
-    assert report["version"] >= 1
     assert "dlq ls" in report["warnings"][0]
     assert report["agents"][0]["id"] == "a"
     assert "the store is sound" in dibs("doctor", ok=True).out
@@ -84,8 +85,39 @@ def test_doctor_says_what_is_wrong_with_a_file_that_is_not_ours(dibs: Run, url: 
     assert (added.code, added.error["code"]) == (6, "unavailable")
 
 
-def test_upgrade_says_the_version_and_prune_how_many(dibs: Run) -> None:
-    assert dibs("upgrade", "--json", ok=True).json["version"] >= 1
-    assert "schema version" in dibs("upgrade", ok=True).out
+def test_upgrade_and_doctor_say_the_version_that_the_store_says(
+    dibs: Run, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from dibs.stores.sqlite import SqliteStore
+
+    monkeypatch.setattr(SqliteStore, "schema_version", 7, raising=False)
+    assert dibs("upgrade", "--json", ok=True).json == {"url": url, "version": 7}
+    assert dibs("upgrade", ok=True).line == f"{url} is up to date: schema version 7"
+    assert dibs("doctor", "--json", ok=True).json["version"] == 7
+    assert "schema\tversion 7" in dibs("doctor", ok=True).out
+
+
+def test_prune_says_how_many(dibs: Run) -> None:
     assert dibs("prune", "--json", ok=True).json == {"pruned": 0}
     assert dibs("prune", ok=True).line == "0 tasks deleted"
+
+
+def test_doctor_warns_of_too_many_lanes(dibs: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.cli.commands.tend.MANY_LANES", 2)
+    for type in ("a", "b", "c"):
+        dibs("add", type, ok=True)
+    report = dibs("doctor", "--json", ok=True).json
+    assert (report["sound"], report["lanes"]) == (True, 3)
+    assert "3 lanes" in report["warnings"][0]
+
+
+def test_doctor_tells_what_the_store_finds_wrong(dibs: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def check(_: object) -> list[str]:
+        return ["An edge leads nowhere."]
+
+    monkeypatch.setattr("dibs.stores.sqlite.SqliteStore.check", check)
+    report = dibs("doctor", "--json")
+    assert (report.code, report.json["sound"], report.json["findings"]) == (6, False, ["An edge leads nowhere."])
+    shown = dibs("doctor")
+    assert (shown.code, "✗ An edge leads nowhere." in shown.out) == (6, True)
+    assert "the store is sound" not in shown.out

@@ -24,7 +24,7 @@ from tests.model.wishes import CLAIMS, EDGES, FAILURES, FILTERS, GRAPHS, NUMBERS
 from tests.model.worlds import World, open_worlds, scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine
+    from collections.abc import Callable, Coroutine, Iterator
 
     from dibs.queue import Queue
 
@@ -329,14 +329,23 @@ def _sound(task: dict[str, Any] | None) -> None:
 
 
 def _same(world: World, what: str, wanted: Any, found: Any) -> None:
-    """Fail with the difference only: whole states are too long to read."""
+    """Fail with the differences only: whole states are too long to read."""
+    if wanted != found:
+        lines = "\n".join(_differences("", wanted, found))
+        raise AssertionError(f"{what} differs between memory and {world.name}:\n{lines}")
+
+
+def _differences(where: str, wanted: Any, found: Any) -> Iterator[str]:
     if wanted == found:
         return
     if isinstance(wanted, dict) and isinstance(found, dict):
-        keys = [key for key in {**wanted, **found} if wanted.get(key) != found.get(key)]
-        wanted = {key: wanted.get(key) for key in keys}
-        found = {key: found.get(key) for key in keys}
-    raise AssertionError(f"{what} differs.\n  memory: {wanted}\n  {world.name}: {found}")
+        for key in {**wanted, **found}:
+            yield from _differences(f"{where}.{key}", wanted.get(key), found.get(key))
+    elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
+        for number, (one, other) in enumerate(zip(wanted, found, strict=True)):
+            yield from _differences(f"{where}[{number}]", one, other)
+    else:
+        yield f"  {where or 'it'}: {wanted!r:.300} is not {found!r:.300}"
 
 
 TestStores = Stores.TestCase

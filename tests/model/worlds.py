@@ -41,7 +41,7 @@ class World:
         try:
             answer = drive(verb(self.queue, number))
         except DibsError as error:
-            return error, (type(error).__name__, error.code, error.field)
+            return error, (type(error).__name__, error.code)
         return answer, plain(answer)
 
     def read(self, question: Coroutine[Any, Any, Any]) -> Any:

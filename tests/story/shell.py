@@ -7,6 +7,8 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import dibs
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -45,7 +47,8 @@ def _bin(folder: Path) -> str:
         return installed
     made = folder / ".bin"
     made.mkdir(exist_ok=True)
+    source = os.path.dirname(os.path.dirname(os.path.abspath(dibs.__file__)))
     for name, command in (("dibs", f"{sys.executable} -m dibs.cli"), ("python", sys.executable)):
-        (made / name).write_text(f'#!/bin/sh\nexec {command} "$@"\n')
+        (made / name).write_text(f'#!/bin/sh\nexport PYTHONPATH="{source}"\nexec {command} "$@"\n')
         (made / name).chmod(0o755)
     return str(made)

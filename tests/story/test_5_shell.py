@@ -40,7 +40,7 @@ def test_errors_are_exit_codes_and_one_line(shell: Shell) -> None:
 def test_any_command_becomes_an_agent(shell: Shell) -> None:
     shell.run("""dibs add shout --payload '{"prompt": "hello there"}' > id""")
     # Each {…} is replaced inside its argument; there is no shell in between, so nothing needs quoting.
-    shell.run("""dibs run --type shout --drain -- tr a-z A-Z <<< ignored""")
+    shell.run("""dibs run --type shout --drain -- tr a-z A-Z""")
     task = json.loads(shell.run("dibs show $(cat id) --json").stdout)
     # What `tr` read on standard input was the claim, as JSON; what it wrote became the output.
     assert "HELLO THERE" in json.dumps(task["output"])
@@ -49,6 +49,16 @@ def test_any_command_becomes_an_agent(shell: Shell) -> None:
     shell.run("dibs run --type say --drain -- echo {prompt}")
     said = json.loads(shell.run("dibs show $(cat id) --json").stdout)
     assert said["output"].strip() == "hello; rm -rf /"
+
+
+def test_a_command_that_ends_well_is_never_taken_for_one_that_was_killed(shell: Shell) -> None:
+    # A command closes its output a moment before it has ended; whoever kills its group then, kills it.
+    graph = {"title": "Twenty at once", "tasks": [{"type": "quick"}] * 20}
+    (shell.folder / "tasks.json").write_text(json.dumps(graph))
+    shell.run("dibs dag submit tasks.json")
+    shell.run("dibs run --type quick --concurrency 2 --drain -- echo done")
+    tasks = json.loads(shell.run("dibs ls --json").stdout)["items"]
+    assert [(task["status"], task["attempts"]) for task in tasks] == [("completed", 1)] * 20
 
 
 def test_a_failing_command_leaves_its_exit_code_and_last_words(shell: Shell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -10,9 +11,15 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
-from dibs.demo import ledger
+from dibs.cli import wording
+from dibs.demo import landing_page, ledger, look
+from dibs.demo.fleet import Fleet, Member
+from dibs.demo.scene import Scene, happening
+from dibs.demo.show import CAST, UNDERSTUDY
 from dibs.demo.summary import summarize
+from dibs.demo.view import picture
 from dibs.sync import connect_sync
 
 if TYPE_CHECKING:
@@ -92,6 +99,52 @@ def test_no_process_outlives_a_demo_that_is_stopped(tmp_path: Path, ending: sign
             break
         signal.sigtimedwait([], 0.1)
     assert workers_of(tmp_path) == []
+
+
+def test_the_picture_shows_every_task_and_agent_and_fits_a_terminal(tmp_path: Path) -> None:
+    with connect_sync("memory:") as queue, Fleet("memory:", folder=str(tmp_path), pace=1, prefix="") as fleet:
+        added = queue.add_dag(landing_page.TITLE, landing_page.tasks())
+        for name, can in (*CAST, UNDERSTUDY):
+            # Any process will do for a drawing; these end at once.
+            fleet.members[name] = Member(name, can, subprocess.Popen(["true"]))
+        fleet.members["coder-1"].killed = True
+        [claim] = queue.claim("maestro", capabilities={"planning"})
+        queue.renew(claim, progress=0.5, note="thinking hard")
+        dag = queue.get_dag(added.id)
+        assert dag.created_at is not None
+        story = [told for event in queue.read_events() if (told := happening(event, dag, dag.created_at))]
+        surface = Console(width=100, height=30, color_system=None, record=True, file=io.StringIO())
+        surface.print(picture(Scene(dag, fleet, 1.0, story)))
+        drawn = surface.export_text()
+        for member in fleet.members.values():
+            member.process.wait()
+    assert len(drawn.splitlines()) < 30
+    for task in dag.tasks:
+        assert drawn.count(f" {task.title} ") == 1
+    for shown in ("● maestro", "thinking hard", "✗ coder-1", "kill -9", "can: browser,deploy", "maestro took"):
+        assert shown in drawn
+
+
+def test_signs_and_colours_are_those_of_the_shell() -> None:
+    assert wording.SIGNS.items() >= look.SIGNS.items()
+    assert wording.STYLES.items() >= look.STYLES.items()
+    for value in (None, 0.25, 1234.5):
+        assert look.usd(value) == wording.usd(value)
+
+
+def test_on_a_store_of_its_own_the_demo_touches_only_its_own_tasks(tmp_path: Path) -> None:
+    url = f"sqlite:{tmp_path / 'mine.db'}"
+    with connect_sync(url) as queue:
+        mine = queue.add("research", {"topic": "my own"})
+        playing = demo(tmp_path, "--url", url, "--pace", BRISK)
+        assert playing.stdout is not None
+        while "took" not in playing.stdout.readline():
+            pass
+        playing.send_signal(signal.SIGINT)
+        playing.communicate(timeout=30)
+        # Stopped half-way, it leaves nothing that waits for agents who are gone.
+        assert queue.get(mine.id).status == "ready"
+        assert {task.status for task in queue.find(tag="demo").items} <= {"completed", "cancelled"}
 
 
 def test_a_store_inside_the_process_is_refused(tmp_path: Path) -> None:

@@ -71,3 +71,17 @@ async def steps(ctx: dibs.Context, path: str, release: str) -> list[Any]:
 def _noted(path: str, what: str) -> str:
     note(path, what)
     return what
+
+
+app.command(
+    "sleep",
+    [
+        sys.executable,
+        "-c",
+        "import os, subprocess, sys, time\n"
+        "grandchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)'])\n"
+        "open(sys.argv[1], 'a').write(f'{os.getpid()} {grandchild.pid}\\n')\n"
+        "time.sleep(300)",
+        "{payload.pids}",
+    ],
+)

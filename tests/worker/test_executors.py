@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -67,6 +68,35 @@ async def test_a_process_over_its_timeout_is_killed_with_all_it_started(tmp_path
     task = await ended("memory:", processes, "hang", {"pids": str(pids)}, timeout=1.0, max_attempts=1)
     assert (task.status, task.reason) == ("dead_lettered", "timeout")
     await eventually(lambda: not any_alive(pids))
+
+
+SCRIPT = """
+import asyncio, os, dibs
+
+app = dibs.App()
+
+@app.handler("where", executor="process")
+def where():
+    return [__name__, os.getpid()]
+
+async def main():
+    async with dibs.connect("memory:") as queue:
+        task = await queue.add("where")
+        async with dibs.Worker(app, queue) as worker:
+            await worker.drain()
+        name, pid = (await queue.get(task.id)).output
+        print(name, pid != os.getpid())
+
+if __name__ == "__main__":
+    asyncio.run(main())
+"""
+
+
+def test_a_process_handler_may_live_in_the_script_itself(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout == "__dibs_main__ True\n"
 
 
 # Threads

@@ -147,6 +147,20 @@ async def test_output_with_nul_completes_the_task_and_is_flagged(url: str) -> No
     assert "\ufffd" in str(task.output)
 
 
+async def test_output_that_raises_when_it_is_looked_at_does_not_wedge_the_task() -> None:
+    app = dibs.App()
+
+    class Nasty:
+        def __str__(self) -> str:
+            raise RuntimeError("look away")
+
+    @app.handler("nasty")
+    async def nasty() -> Any:
+        return [Nasty()]
+
+    assert (await ended("memory:", app, "nasty")).status in ("completed", "dead_lettered")
+
+
 async def test_too_much_output_fails_the_task_for_good() -> None:
     app = dibs.App()
 

@@ -9,8 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 import dibs
-from tests.worker.facts import PATIENCE_S, eventually, first, has_status, lines
+from tests.worker.facts import PATIENCE_S, any_alive, eventually, first, has_status, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,7 +67,8 @@ async def test_a_worker_stopped_past_its_lease_cannot_settle(file_url: str, tmp_
     async with dibs.connect(file_url) as queue:
         task = await queue.add("nap", {"began": str(began), "release": str(release)}, retry="immediate")
         with worker(file_url, log, lease=1) as process:
-            await eventually(lambda: lines(began))
+            # Right after a renewal it writes nothing: stopped in the middle of a write, it would keep the file locked.
+            await eventually(lambda: _renewed(queue, task.id))
             process.send_signal(signal.SIGSTOP)
             claims = await first(_claim(queue))
             assert claims[0].task.id == task.id
@@ -80,6 +83,10 @@ async def test_a_worker_stopped_past_its_lease_cannot_settle(file_url: str, tmp_
         assert (await queue.get(task.id)).output == "by the second agent"
         outcomes = [attempt.outcome for attempt in await queue.history(task.id)]
         assert outcomes == ["expired", "completed"]
+
+
+async def _renewed(queue: dibs.Queue, task_id: str) -> bool:
+    return (await queue.get(task_id)).renewed_at is not None
 
 
 async def _claim(queue: dibs.Queue) -> list[dibs.Claim]:
@@ -124,3 +131,16 @@ async def test_a_killed_workers_tasks_are_done_by_the_next(file_url: str, tmp_pa
                 assert (await first(queue.wait(task.id))).status == "completed"
         assert len(lines(began)) == 2
         assert len(lines(count)) == 20
+
+
+@pytest.mark.parametrize("type", ["sleep", "hang"])
+async def test_commands_and_children_of_a_killed_worker_end_too(type: str, file_url: str, tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    async with dibs.connect(file_url) as queue:
+        await queue.add(type, {"pids": str(pids)})
+        with worker(file_url, tmp_path / "log") as process:
+            await eventually(lambda: lines(pids))
+            assert any_alive(pids)
+            process.kill()
+            process.wait()
+        await eventually(lambda: not any_alive(pids))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 import dibs
 from dibs.worker.pace import MAX_AHEAD, Pace
-from tests.worker.facts import eventually, first, has_status
+from tests.worker.facts import PATIENCE_S, eventually, first, has_status
 
 
 async def test_drain_ends_when_everything_has_and_leaves_scheduled_tasks(url: str) -> None:
@@ -216,19 +217,18 @@ async def test_work_that_lost_its_lease_is_stopped_and_not_settled(url: str, cap
 
 
 async def test_work_claimed_ahead_of_a_blocked_loop_is_given_back(url: str) -> None:
-    app, unblock = dibs.App(), []
-
-    @app.handler("quick")
-    async def quick() -> None: ...
+    app, ready = dibs.App(), 0
+    app.handler("quick")(_quick)
 
     @app.handler("blocks")
     async def blocks() -> None:
+        nonlocal ready
         with dibs.connect_sync(url) as watching:
-            deadline = time.monotonic() + 10
-            # Blocks the whole worker until the tasks it holds beside this one are ready again.
-            while watching.stats().by_status.get("running", 0) > 1 and time.monotonic() < deadline:
-                time.sleep(0.05)
-            unblock.append(watching.stats().by_status.get("running"))
+            deadline = time.monotonic() + PATIENCE_S / 2
+            # Blocks the whole worker until everything behind this task is there for others.
+            while ready < 300 and time.monotonic() < deadline:
+                time.sleep(0.01)
+                ready = watching.stats().by_status.get("ready", 0)
 
     async with dibs.connect(url) as queue:
         await queue.add_many([dibs.NewTask("quick") for _ in range(300)])
@@ -236,8 +236,69 @@ async def test_work_claimed_ahead_of_a_blocked_loop_is_given_back(url: str) -> N
         await queue.add_many([dibs.NewTask("quick", priority=70) for _ in range(300)])
         async with dibs.Worker(app, queue, concurrency=1) as worker:
             await first(worker.drain())
-        assert unblock == [1]
+        assert ready == 300
         assert (await queue.stats()).by_status == {"completed": 601}
+
+
+class Away:
+    """A store that cannot be reached for some of its methods, now and then."""
+
+    def __init__(self, store: Any) -> None:
+        self._store = store
+        self.refused: dict[str, int] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if self.refused.get(name, 0) > 0:
+            self.refused[name] -= 1
+            return self._refuse
+        return getattr(self._store, name)
+
+    async def _refuse(self, *_: Any) -> Any:
+        raise dibs.Unavailable("the store is away")
+
+
+async def test_work_is_stopped_before_its_lease_ends_when_it_cannot_be_renewed() -> None:
+    app, began, stopped_at = dibs.App(), asyncio.Event(), asyncio.Event()
+    lease_s = 2.0
+
+    @app.handler("long")
+    async def long() -> None:
+        began.set()
+        try:
+            await asyncio.sleep(300)
+        finally:
+            stopped_at.set()
+
+    async with dibs.connect("memory:") as real:
+        away: Any = Away(real.store)
+        away.refused["renew"] = 1_000_000
+        queue = dibs.Queue(away)
+        task = await queue.add("long")
+        async with dibs.Worker(app, queue, lease=lease_s) as worker:
+            running = asyncio.create_task(worker.run())
+            await first(began.wait())
+            await first(stopped_at.wait())
+            now = await queue.get(task.id)
+            assert now.lease_expires_at is not None
+            assert datetime.now(UTC) < now.lease_expires_at
+            assert (now.status, now.fence) == ("running", 1)
+            worker.stop()
+            await first(running)
+        assert await queue.history(task.id) == []
+
+
+async def test_outcomes_wait_for_a_store_that_is_away() -> None:
+    app = dibs.App()
+    app.handler("quick")(_quick)
+    async with dibs.connect("memory:") as real:
+        away: Any = Away(real.store)
+        away.refused.update(settle=2, claim=1)
+        queue = dibs.Queue(away)
+        task = await queue.add("quick")
+        async with dibs.Worker(app, queue) as worker:
+            await first(worker.drain())
+        assert (await queue.get(task.id)).attempts == 1
+        assert away.refused == {"settle": 0, "claim": 0}
 
 
 async def test_each_handler_runs_in_a_context_of_its_own() -> None:

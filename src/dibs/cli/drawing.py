@@ -32,8 +32,8 @@ def heading(dag: Dag) -> list[Part]:
     return parts
 
 
-def tree(dag: Dag, now: datetime) -> list[list[Part]]:
-    """One line per task, parents before children."""
+def tree(dag: Dag, now: datetime, longest: int | None = 40) -> list[list[Part]]:
+    """One line per task, parents before children; errors in at most `longest` characters (None: whole)."""
     tasks = {task.id: task for task in dag.tasks}
     parents = _parents(dag, tasks)
     level = _levels(dag, parents)
@@ -48,7 +48,7 @@ def tree(dag: Dag, now: datetime) -> list[list[Part]]:
         id, bars, last, root = stack.pop()
         branch = "" if root else ("└─ " if last else "├─ ")
         others = [_name(tasks[parent]) for parent in parents[id] if parent != home[id]]
-        lines.append([(bars + branch, "bright_black"), *_task(tasks[id], others, now)])
+        lines.append([(bars + branch, "bright_black"), *_task(tasks[id], others, now, longest)])
         inner = bars if root else bars + ("   " if last else "│  ")
         if len(inner) > 3 * MAX_INDENT:
             inner = bars
@@ -87,10 +87,10 @@ def _levels(dag: Dag, parents: dict[str, list[str]]) -> dict[str, int]:
     return level
 
 
-def _task(task: Task, others: list[str], now: datetime) -> list[Part]:
+def _task(task: Task, others: list[str], now: datetime, longest: int | None) -> list[Part]:
     style = wording.STYLES.get(task.status, "")
     parts = [(f"{wording.SIGNS.get(task.status, ' ')} ", style), (_name(task), ""), (f"  {task.status}", style)]
-    said = _said(task, now)
+    said = _said(task, now, longest)
     if said:
         parts.append((f"  {said}", "bright_black"))
     if others:
@@ -106,7 +106,7 @@ def _name(task: Task) -> str:
     return f"{kind} · {called}" if called and called != kind else kind
 
 
-def _said(task: Task, now: datetime) -> str:
+def _said(task: Task, now: datetime, longest: int | None) -> str:
     """What is worth knowing about a task in its status."""
     parts = []
     if task.status in ("claimed", "running", "validating"):
@@ -115,9 +115,9 @@ def _said(task: Task, now: datetime) -> str:
         parts = [wording.elapsed(task, now)]
     elif task.status == "retrying":
         tries = f"{task.attempts}/{task.max_attempts}"
-        parts = [tries, wording.relative(task.retry_at, now), wording.brief(task.error, 40)]
+        parts = [tries, wording.relative(task.retry_at, now), wording.first_line(task.error, longest)]
     elif task.status == "scheduled":
         parts = [wording.relative(task.run_after, now)]
     elif task.status in ("dead_lettered", "cancelled"):
-        parts = [task.reason or "", wording.brief(task.cancel_reason or task.error, 40)]
+        parts = [task.reason or "", wording.first_line(task.cancel_reason or task.error, longest)]
     return clean(" · ".join(part for part in parts if part))

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+# Patterns stay text until one is needed: compiling them would cost every command a millisecond.
 # CSI, OSC and other string sequences (also unfinished ones), then two-character escapes.
-_SEQUENCES = re.compile(
+_SEQUENCES = (
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]?"
     r"|(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)?"
     r"|\x1b[ -/]*[0-~]?"
 )
-_CONTROLS = r"\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff"
-_BLOCK_CONTROLS = re.compile(f"[{_CONTROLS}\ud800-\udfff]")
-_STEERING = re.compile(r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
-_BREAKS = re.compile(r"\s*[\t\n]\s*")
+_STEERING = r"[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+_CONTROLS = r"[\x00-\x08\x0b-\x1f\ud800-\udfff]|" + _STEERING
+_BREAKS = r"\s*[\t\n]\s*"
 
 
 def on_terminal() -> bool:
@@ -34,14 +34,14 @@ def clean_block(text: str) -> str:
     """Text of several lines without anything that could steer a terminal; line ends and tabs stay."""
     if text.isprintable():
         return text
-    return _BLOCK_CONTROLS.sub("", _SEQUENCES.sub("", text.replace("\r\n", "\n")))
+    return re.sub(_CONTROLS, "", re.sub(_SEQUENCES, "", text.replace("\r\n", "\n")))
 
 
 def clean(text: str) -> str:
     """The same on one line: line ends and tabs become a space."""
     if text.isprintable():
         return text
-    return _BREAKS.sub(" ", clean_block(text).strip("\n"))
+    return re.sub(_BREAKS, " ", clean_block(text).strip("\n"))
 
 
 def print_json(value: Any) -> None:
@@ -53,7 +53,7 @@ def print_json(value: Any) -> None:
         print(encoded.decode())
         return
     shown = json.format(encoded, indent=2).decode()
-    print(_STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", shown))
+    print(_escaped(shown))
 
 
 def print_json_line(value: Any) -> None:
@@ -62,10 +62,15 @@ def print_json_line(value: Any) -> None:
 
     line = json.encode(value).decode()
     if on_terminal():
-        line = _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
+        line = _escaped(line)
     print(line, flush=True)
 
 
 def print_row(cells: Iterable[object]) -> None:
     """Cells separated by tabs, nothing cut off; None is empty."""
     print("\t".join("" if cell is None else clean(str(cell)) for cell in cells))
+
+
+def _escaped(json: str) -> str:
+    """JSON in which what could steer a terminal is written as escapes; it means the same."""
+    return re.sub(_STEERING, lambda found: f"\\u{ord(found[0]):04x}", json)

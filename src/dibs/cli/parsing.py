@@ -76,16 +76,16 @@ class Parser(argparse.ArgumentParser):
     """An argparse parser that raises instead of leaving the process."""
 
     def error(self, message: str) -> NoReturn:
-        named = message.partition(": ")[2].split(", ")[0].split(" ")[0]
-        raise self.mistake(message, named)
+        raise self.mistake(message, None)
 
     def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
         raise HelpShown
 
     def mistake(self, message: str, argument: str | None) -> Invalid:
-        """The mistake as an error that names the field."""
-        text = f"{message}; try `{self.prog} --help`"
-        return Invalid(text, field=self._field(argument) if argument else None)
+        """The mistake as an error that names the field; where argparse does not say which, its message does."""
+        # It ends in the names: "… are required: --agent, ID" or "unrecognized arguments: --colour red".
+        named = argument or message.partition(": ")[2].split(", ")[0].split(" ")[0]
+        return Invalid(f"{message}; try `{self.prog} --help`", field=self._field(named))
 
     def _field(self, argument: str) -> str:
         """The field behind an argument's name as argparse writes it (`--can`, `-a/--agent`, `ID`)."""

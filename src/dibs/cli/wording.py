@@ -105,8 +105,8 @@ def title_of(task: Task) -> str:
     return brief(task.payload)
 
 
-def brief(value: Any, length: int = 60) -> str:
-    """The beginning of a value, on one line."""
+def brief(value: Any, longest: int | None = 60) -> str:
+    """The beginning of a value, on one line; all of it when `longest` is None."""
     if value is None:
         return ""
     if not isinstance(value, str):
@@ -114,7 +114,7 @@ def brief(value: Any, length: int = 60) -> str:
 
         value = json.encode(value).decode()
     text = clean(value)
-    return text if len(text) <= length else text[: length - 1] + "…"
+    return text if longest is None or len(text) <= longest else text[: longest - 1] + "…"
 
 
 def pretty(value: Any) -> str:
@@ -138,15 +138,17 @@ def elapsed(task: Task, now: datetime) -> str:
     return span((end - begun).total_seconds())
 
 
-def about_event(event: Event) -> str:
+def about_event(event: Event, longest: int | None = 60) -> str:
     """What an event says beyond its type and task, on one line."""
-    parts = []
-    if event.agent:
-        parts.append(event.agent)
-    if event.reason:
-        parts.append(event.reason)
-    for name in ("progress", "note", "error"):
-        value = event.data.get(name)
-        if value is not None:
-            parts.append(percent(value) if name == "progress" and isinstance(value, float) else brief(value))
-    return clean(" · ".join(parts))
+    parts = [event.agent or "", event.reason or ""]
+    progress, note, error = (event.data.get(name) for name in ("progress", "note", "error"))
+    if isinstance(progress, (int, float)):
+        parts.append(percent(progress))
+    parts.append(brief(note, longest))
+    parts.append(first_line(error, longest) if isinstance(error, str) else brief(error, longest))
+    return clean(" · ".join(part for part in parts if part))
+
+
+def first_line(text: str | None, longest: int | None = 60) -> str:
+    """An error in a word: the beginning of its first line; all of it when `longest` is None."""
+    return brief(text if longest is None or text is None else text.partition("\n")[0], longest)

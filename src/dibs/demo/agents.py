@@ -38,15 +38,7 @@ async def work(
 ) -> dict[str, Any]:
     """Pretend to do a task in as many parts as there are notes."""
     draft = await ctx.step("first draft", _first_draft, ctx)
-    ctx.spend(usd=cost, tokens_in=int(cost * 90_000), tokens_out=int(cost * 21_000), model="pretend-1")
-    failed = sum(attempt.outcome is Outcome.FAILED for attempt in ctx.previous_attempts)
-    for done, note in enumerate(notes):
-        await ctx.progress(done / len(notes), note)
-        if lingers and done == 2 and not ctx.previous_attempts:
-            await asyncio.sleep(LINGER_S)
-        await asyncio.sleep(seconds / len(notes) * _pace())
-        if failed < failures:
-            raise Fail("the tag manager answered 503 Service Unavailable", reason="error")
+    await ctx.step("the work", _carry_out, ctx, seconds, cost, notes, failures, lingers)
     found = None
     if dig is not None:
         payload = {"seconds": seconds / 2, "cost": cost / 4, "notes": ["reading the small print"]}
@@ -56,6 +48,18 @@ async def work(
         found = child.output
     _write(ctx, ledger.DONE)
     return {"by": ctx.agent, "draft": draft, "inputs": sorted(ctx.inputs), "found": found}
+
+
+async def _carry_out(ctx: Context, seconds: float, cost: float, notes: list[str], failures: int, lingers: bool) -> None:
+    ctx.spend(usd=cost, tokens_in=int(cost * 90_000), tokens_out=int(cost * 21_000), model="pretend-1")
+    failed = sum(attempt.outcome is Outcome.FAILED for attempt in ctx.previous_attempts)
+    for done, note in enumerate(notes):
+        await ctx.progress(done / len(notes), note)
+        if lingers and done == 2 and not ctx.previous_attempts:
+            await asyncio.sleep(LINGER_S)
+        await asyncio.sleep(seconds / len(notes) * _pace())
+        if failed < failures:
+            raise Fail("the tag manager answered 503 Service Unavailable")
 
 
 def _first_draft(ctx: Context) -> str:

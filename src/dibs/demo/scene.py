@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from dibs.cli.wording import brief
 from dibs.demo.fleet import Fleet
+from dibs.demo.look import brief
 from dibs.model.dag import Dag
 from dibs.model.task import Task
 
@@ -91,7 +91,7 @@ def _told(event: Event, title: str, dag: Dag, titles: dict[str, str]) -> tuple[s
         case "task.completed":
             return f"{event.agent} finished “{title}”", "green"
         case "task.retrying":
-            return f"“{title}” failed: {brief(event.data.get('error'), 48)}; it will be retried", "dark_orange3"
+            return f"“{title}” failed: {brief(str(event.data.get('error')), 48)}; it will be retried", "dark_orange3"
         case "task.expired":
             return f"{event.agent}'s lease on “{title}” ended; others may take it", "red"
         case "task.released" if event.reason == "suspended":

@@ -13,11 +13,11 @@ import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from dibs.cli.output import print_json
-from dibs.cli.render import console
-from dibs.cli.wording import usd
+from msgspec.json import encode
+
 from dibs.demo import landing_page, ledger
 from dibs.demo.fleet import Fleet
+from dibs.demo.look import console, usd
 from dibs.demo.scene import Happening, Scene, happening
 from dibs.demo.summary import Summary, summarize
 from dibs.demo.view import View, view_for_this_terminal
@@ -56,7 +56,7 @@ def run(argv: Sequence[str] | None = None) -> int:
         return _run(options, folder)
     except KeyboardInterrupt:
         shutil.rmtree(folder, ignore_errors=True)
-        sys.stderr.write("Interrupted; the agents were stopped and nothing is left behind.\n")
+        sys.stderr.write("Interrupted; the agents were stopped.\n")
         return INTERRUPTED
     finally:
         signal.signal(signal.SIGTERM, before)
@@ -88,10 +88,16 @@ def _run(options: argparse.Namespace, folder: str) -> int:
     with connect_sync(url) as queue:
         with Fleet(queue.url, folder=folder, pace=options.pace, prefix=prefix) as fleet, view:
             play = Play(queue, fleet, view, prefix)
-            dag, seconds = play.run()
+            try:
+                dag, seconds = play.run()
+            except BaseException:
+                if options.url:
+                    # On a store of their own, people shall not find tasks that nobody will ever do.
+                    queue.cancel(play.dag_id, reason="the demo was stopped")
+                raise
         summary = summarize(queue, dag, ledger.read(fleet.ledger), planned=play.planned, seconds=seconds)
     if options.json:
-        print_json(summary)
+        sys.stdout.write(encode(summary).decode() + "\n")
     else:
         _print(summary, play, log=fleet.log)
     return 1 if summary.problems else 0
@@ -113,7 +119,7 @@ class Play:
         self.rescue = ""
         tasks = landing_page.tasks(prefix)
         self.planned = len(tasks)
-        self._dag_id = queue.add_dag(landing_page.TITLE, tasks, created_by=landing_page.ORCHESTRATOR).id
+        self.dag_id = queue.add_dag(landing_page.TITLE, tasks, created_by=landing_page.ORCHESTRATOR).id
         self._tell(f"{landing_page.ORCHESTRATOR} submitted {self.planned} tasks in one commit", "cyan")
 
     def run(self) -> tuple[Dag, float]:
@@ -133,11 +139,11 @@ class Play:
             time.sleep(TICK_S)
 
     def _look(self) -> Dag:
-        dag = self._queue.get_dag(self._dag_id)
+        dag = self._queue.get_dag(self.dag_id)
         while events := self._queue.read_events(self._seen):
             self._seen = events[-1].seq
             for event in events:
-                if event.dag_id == self._dag_id and (told := happening(event, dag, self._begun_at)):
+                if event.dag_id == self.dag_id and (told := happening(event, dag, self._begun_at)):
                     self._story.append(told)
         self._view.show(Scene(dag, self._fleet, self._elapsed(), self._story))
         return dag
@@ -197,8 +203,17 @@ def _print(summary: Summary, play: Play, *, log: str) -> None:
         say(f"  {'checked':<10}{once}")
     say()
     say("Look around in what it left, then start your own:", "bold")
+    dibs = _command()
     say(f"  export DIBS_URL={summary.url}")
-    say(f"  dibs tree {summary.dag_id}")
-    say("  dibs ls")
-    say("  dibs tail --no-follow")
-    say('  unset DIBS_URL; dibs add research "What is CORS?"')
+    say(f"  {dibs} tree {summary.dag_id}")
+    say(f"  {dibs} ls")
+    say(f"  {dibs} tail --no-follow")
+    say(f'  unset DIBS_URL; {dibs} add research "What is CORS?"')
+
+
+def _command() -> str:
+    """What to type to reach this dibs: `make demo` runs one that is not on the path."""
+    installed = os.path.join(os.path.dirname(sys.executable), "dibs")
+    if shutil.which("dibs") or not os.path.exists(installed):
+        return "dibs"
+    return min(installed, os.path.relpath(installed), key=len)

@@ -10,10 +10,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from dibs.cli.output import on_terminal
-from dibs.cli.render import console
-from dibs.cli.wording import SIGNS, STYLES
 from dibs.demo.landing_page import TITLE
+from dibs.demo.look import SIGNS, STYLES, console, on_terminal
 from dibs.demo.scene import Happening, Row, Scene, rows
 
 if TYPE_CHECKING:

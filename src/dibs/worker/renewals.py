@@ -85,7 +85,7 @@ class Renewals:
         for work, news in zip(due, store.renew_many(renewals), strict=True):
             if isinstance(news, DibsError):
                 # Work that has just been settled is nobody's any more, which is no loss.
-                if not work.over and work.stopped is None and work in self._held:
+                if not (work.over or work.suspended) and work.stopped is None and work in self._held:
                     log.warning("stopping %s: %s", work.claim.task.id, news)
                     work.stop(Stop.LOST)
             elif news.cancel:

@@ -11,12 +11,14 @@ from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Released, Susp
 from dibs.worker.work import Stop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dibs.model.claim import Claim
     from dibs.stores.values import Settlement
     from dibs.worker.work import Work
 
 
-def settlement(work: Work, ending: Ending, draw: float) -> Settlement | None:
+def settlement(work: Work, ending: Ending, draw: Callable[[], float]) -> Settlement | None:
     """What to write for work that has ended; None where the claim is no longer ours to settle."""
     claim, usage = work.claim, work.usage
     match ending:
@@ -34,7 +36,7 @@ def settlement(work: Work, ending: Ending, draw: float) -> Settlement | None:
             return settling.failed(
                 claim,
                 ending.error,
-                draw=draw,
+                draw=draw(),
                 reason=ending.reason,
                 retry_again=ending.retry,
                 retry_after=ending.retry_after,

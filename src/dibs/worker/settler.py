@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from dibs.errors import DibsError, IllegalTransition, Unavailable
+from dibs.errors import DibsError, Unavailable
 from dibs.worker.work import Stop
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("dibs.worker")
 
 MAX_BATCH = 500
+MAX_GATHER_S = 0.003
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 
@@ -47,6 +49,7 @@ class Settler:
         """Write what is handed over, for ever."""
         while True:
             await self._waiting.wait()
+            await self._gather()
             works, self._works = self._works[:MAX_BATCH], self._works[MAX_BATCH:]
             batch, self._settlements = self._settlements[:MAX_BATCH], self._settlements[MAX_BATCH:]
             if not self._works:
@@ -55,6 +58,13 @@ class Settler:
                 if isinstance(answer, DibsError):
                     _report(work, answer)
             self._settled(works)
+
+    async def _gather(self) -> None:
+        """Let a burst of short handlers come to its end, as long as every turn of the loop brings more of it."""
+        latest, count = monotonic() + MAX_GATHER_S, 0
+        while count < len(self._works) < MAX_BATCH and monotonic() < latest:
+            count = len(self._works)
+            await asyncio.sleep(0)
 
     async def _write(self, batch: list[Settlement]) -> list[Settled | DibsError]:
         pause_s = FIRST_PAUSE_S
@@ -74,8 +84,6 @@ class Settler:
 
 
 def _report(work: Work, error: DibsError) -> None:
-    """One line for an outcome that no longer counts; none for a cancel, which the store has on record."""
-    if work.stopped is Stop.CANCELLED or isinstance(error, IllegalTransition):
-        log.debug("%s had ended before it was settled: %s", work.claim.task.id, error)
-    else:
+    """One line for an outcome that no longer counts; none after a cancel, which the store has on record."""
+    if work.stopped is not Stop.CANCELLED:
         log.warning("the outcome of %s was refused: %s", work.claim.task.id, error)

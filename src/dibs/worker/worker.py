@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from dibs.errors import Invalid, Unavailable
 from dibs.keeper import Keeper
-from dibs.model.status import Status
-from dibs.rules import matching, validation
+from dibs.rules import validation
 from dibs.worker.context import Context
 from dibs.worker.executors import Executors
 from dibs.worker.line import Line
-from dibs.worker.outcomes import Completed, Ending, Lost, Suspended, ending_of
+from dibs.worker.offers import Offers
+from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Suspended, ending_of, error_text
 from dibs.worker.pace import Pace
 from dibs.worker.renewals import Renewals
 from dibs.worker.settlements import settlement, stopped, untouched
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable
 
     from dibs.model.claim import Claim
-    from dibs.model.task import Task
     from dibs.queue import Queue
     from dibs.stores.values import Settlement
     from dibs.worker.app import App
@@ -45,9 +44,9 @@ log = logging.getLogger("dibs.worker")
 POLL_S = 5.0
 DRAIN_POLL_S = 1.0
 MAX_CLAIM = 1_000
+LONGEST_CLAIM_S = 1.0
+"""How long a leaving worker waits for a claim that is under way before it releases what is running."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
-
-_LEFT_TO_DO = (Status.READY, Status.CLAIMED, Status.RUNNING, Status.VALIDATING, Status.RETRYING)
 
 
 class Worker:
@@ -72,10 +71,10 @@ class Worker:
         self._app = app
         self._queue = queue
         self.agent = default_agent() if agent is None else validation.text(agent, "agent")
-        self._capabilities = frozenset(validation.names(capabilities, "capabilities"))
         self._concurrency = validation.whole(concurrency, "concurrency", 1, 10_000)
         self._lease_s = validation.duration_s(lease, "lease", low=validation.MIN_LEASE_S, high=validation.MAX_LEASE_S)
-        self._offers = self._grouped_offers()
+        capable = frozenset(validation.names(capabilities, "capabilities"))
+        self._offers = Offers(app, self.agent, capable)
         self._free = self._concurrency
         self._low = 0
         self._ready: deque[Work] = deque()
@@ -85,6 +84,7 @@ class Worker:
         self._pace = Pace()
         self._open = False
         self._working = False
+        self._claiming: asyncio.Task[None] | None = None
 
     # Living
 
@@ -120,7 +120,7 @@ class Worker:
             for chore in self._chores:
                 chore.cancel()
             await asyncio.gather(*self._chores, return_exceptions=True)
-            self._executors.close()
+            await asyncio.to_thread(self._executors.close)
             await asyncio.to_thread(self._renewals.close)
 
     async def run(self) -> None:
@@ -144,6 +144,16 @@ class Worker:
     def leave(self) -> None:
         """Claim nothing more and stop what is running: it is released, for somebody else to do."""
         self.stop()
+        if self._claiming is not None and not self._claiming.done():
+            # Released now, it could come back with the claim that is still under way.
+            self._claiming.add_done_callback(lambda _: self._stop_running())
+            self._loop.call_later(LONGEST_CLAIM_S, self._stop_running)
+        else:
+            self._stop_running()
+
+    def _stop_running(self) -> None:
+        if not self._open:
+            return
         self._give_back_ready()
         for work in list(self._running):
             work.stop(Stop.LEAVING)
@@ -156,7 +166,7 @@ class Worker:
         if self._working:
             raise Invalid("this worker is working already.", field="worker")
         self._working = True
-        claiming = asyncio.create_task(self._claim(drain), name="dibs-claiming")
+        claiming = self._claiming = asyncio.create_task(self._claim(drain), name="dibs-claiming")
         try:
             # A chore ends only by a fault; without it this worker would hold tasks and not settle them.
             await asyncio.wait({claiming, *self._chores}, return_when=asyncio.FIRST_COMPLETED)
@@ -177,13 +187,6 @@ class Worker:
 
     # Claiming
 
-    def _grouped_offers(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
-        """Types with the same capabilities can be claimed together, in exact order of priority."""
-        groups: dict[frozenset[str], list[str]] = {}
-        for handler in self._app.handlers.values():
-            groups.setdefault(self._capabilities | handler.capabilities, []).append(handler.type)
-        return [(tuple(sorted(types)), tuple(sorted(offered))) for offered, types in groups.items()]
-
     async def _claim(self, drain: bool) -> None:
         """Claim as long as there is room, at once again while claims bring something; else wait for news."""
         store, seen, pause_s, away = self._queue.store, None, FIRST_PAUSE_S, False
@@ -198,7 +201,7 @@ class Worker:
                 elif seen is None:
                     # Ask again knowing what was there before: only what comes after it is news.
                     seen = await store.news()
-                elif drain and not self._held and not await self._left_to_do():
+                elif drain and not self._held and not await self._offers.left_to_do(self._queue):
                     return
                 else:
                     self._changed.clear()
@@ -215,7 +218,7 @@ class Worker:
 
     async def _claim_once(self) -> bool:
         found = False
-        for types, capabilities in list(self._offers):
+        for types, capabilities in self._offers.in_turn():
             wanted = self._wanted()
             if wanted < 1:
                 break
@@ -230,9 +233,6 @@ class Worker:
             if claims:
                 found = True
                 self._accept(claims, asked)
-        if len(self._offers) > 1:
-            # No group of types may starve the others.
-            self._offers.append(self._offers.pop(0))
         return found
 
     def _wanted(self) -> int:
@@ -256,31 +256,6 @@ class Worker:
             waiter.cancel()
             other.cancel()
 
-    async def _left_to_do(self) -> bool:
-        """Whether any task this worker could run is still under way or about to be, here or elsewhere."""
-        for type in self._app.handlers:
-            cursor: str | None = None
-            while True:
-                page = await self._queue.find(status=_LEFT_TO_DO, type=type, cursor=cursor)
-                if any(self._could_run(task) for task in page.items):
-                    return True
-                cursor = page.cursor
-                if cursor is None:
-                    break
-        return False
-
-    def _could_run(self, task: Task) -> bool:
-        return matching.may_serve(
-            type=task.type,
-            assignee=task.assignee,
-            requires=task.requires,
-            models=task.models,
-            agent=self.agent,
-            capabilities=self._capabilities | self._app.handlers[task.type].capabilities,
-            types=None,
-            offered_models=(),
-        )
-
     # Running
 
     def _accept(self, claims: list[Claim], asked: float) -> None:
@@ -300,6 +275,9 @@ class Worker:
             work = self._ready.popleft()
         except IndexError:
             return False
+        if work.stopped is not None:  # cancelled, or its lease lost, before it could begin
+            self._settle(work, Lost())
+            return True
         self._free -= 1
         work.began = now = monotonic()
         self._running.add(work)
@@ -340,7 +318,8 @@ class Worker:
             self._pace.note(work.began, monotonic())
             self._settle(work, ending)
         if not self._stopping.is_set():
-            self._begin_next()
+            while self._free and self._begin_next():
+                pass
             if len(self._ready) <= self._low:
                 self._room.set()
         self._changed.set()
@@ -351,7 +330,12 @@ class Worker:
             ending = Suspended()
         elif work.stopped is not None:
             ending = stopped(work, ending)
-        decided = settlement(work, ending, self._queue.draw())
+        try:
+            decided = settlement(work, ending, self._queue.draw)
+        except Exception as error:
+            # An output whose own methods raise must not leave its task running.
+            unusable = Failed(error_text(error), reason="invalid_output", retry=False)
+            decided = settlement(work, unusable, self._queue.draw)
         if decided is None:
             self._held.discard(work)
         elif work.lines:

@@ -55,7 +55,7 @@ def ls(args: Namespace) -> int:
                     f"{task.attempts}/{task.max_attempts}",
                     instant(task.dead_lettered_at),
                     task.reason or "",
-                    task.error or "",
+                    wording.first_line(task.error, 500 if on_terminal() else None),
                 )
                 for task in page.items
             ),

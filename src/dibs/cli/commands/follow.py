@@ -75,7 +75,7 @@ def _print_event(event: Event, surface: Console | None, *, as_json: bool) -> Non
     if as_json:
         print_json_line(event)
         return
-    about = wording.about_event(event)
+    about = wording.about_event(event, None if surface is None else 60)
     subject = event.task_id or event.dag_id or ""
     if surface is None:
         print_row((event.seq, wording.absolute(event.at), event.type, subject, about))

@@ -244,7 +244,7 @@ def _print_attempts(attempts: list[Attempt]) -> None:
                 instant(attempt.ended_at),
                 "" if attempt.cost_usd is None else wording.usd(attempt.cost_usd),
                 attempt.reason or "",
-                attempt.error or "",
+                wording.first_line(attempt.error, 500 if on_terminal() else None),
             )
             for attempt in attempts
         ),

@@ -67,7 +67,7 @@ def _examine(args: Namespace) -> dict[str, Any]:
 
 
 def version_of(store: Any) -> int | None:
-    """The version of the store's schema; None where it has none."""
+    """The version of the store's schema; None where the store does not say."""
     version = getattr(store, "schema_version", None)
     return int(version) if version is not None else None
 
@@ -102,10 +102,9 @@ def upgrade(args: Namespace) -> int:
         url = queue.url
     if args.json:
         print_json({"url": url, "version": version})
-    elif version is None:
-        print(f"{url} has no schema to upgrade")
     else:
-        print(f"{url} is at schema version {version}, the newest this dibs knows")
+        which = "" if version is None else f": schema version {version}"
+        print(f"{url} is up to date{which}")
     return 0
 
 

@@ -149,7 +149,7 @@ def _running_row(task: Task, moment: datetime) -> tuple[str, ...]:
         task.agent or "",
         wording.elapsed(task, moment),
         wording.percent(task.progress),
-        task.note or wording.title_of(task),
+        task.note or (wording.title_of(task) if on_terminal() else task.title) or "",
     )
 
 
@@ -160,7 +160,8 @@ def _print(seen: Snapshot, moment: datetime) -> None:
         print_row(("running", *_running_row(task, moment)))
     for event in seen.events:
         subject = event.task_id or event.dag_id or ""
-        print_row(("event", event.seq, wording.absolute(event.at), event.type, subject, wording.about_event(event)))
+        about = wording.about_event(event, None)
+        print_row(("event", event.seq, wording.absolute(event.at), event.type, subject, about))
 
 
 COMMANDS = {

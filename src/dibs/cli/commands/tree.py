@@ -42,7 +42,7 @@ def run(args: Namespace) -> int:
 
 def _print(dag: Dag) -> None:
     moment = now()
-    lines = [heading(dag), *tree(dag, moment)]
+    lines = [heading(dag), *tree(dag, moment, 40 if on_terminal() else None)]
     if not on_terminal():
         for parts in lines:
             print("".join(text for text, _ in parts).rstrip())

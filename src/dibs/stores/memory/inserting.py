@@ -196,6 +196,8 @@ def _apply(state: State, insertion: Insertion, plan: _Plan, spawner: Record | No
     """Nothing below raises."""
     if insertion.dag is not None and insertion.dag.id not in state.dags:
         dags.create(state, _dag_record(insertion.dag, plan.ids, state.now))
+        # Its drafts may all be answered by tasks of other dags; then it has ended already.
+        state.stirred[insertion.dag.id] = None
     for planned in plan.new.values():
         _add(state, planned, plan.new, spawner)
     suspended = False

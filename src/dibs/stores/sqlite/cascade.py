@@ -1,7 +1,7 @@
 """What follows when tasks end badly: dependents and children are cancelled, dags fail, in bounded steps.
 
-A task whose consequences are still to come is *marked*; a dag whose tasks are still to be cancelled is *closing*. Both are
-committed with the change that caused them, so that a crash between two steps loses nothing.
+A task whose consequences are still to come is *marked*; a dag whose tasks are still to be cancelled is
+*closing*. Both are committed with the change that caused them, so that a crash between two steps loses nothing.
 """
 
 from __future__ import annotations
@@ -93,9 +93,9 @@ def spread(tx: Transaction, limit: int, cause: str | None) -> list[str]:
 def anything_to_spread(tx: Transaction) -> bool:
     """Whether a task is marked or a dag closing."""
     return bool(
-        tx.row(
-            "SELECT EXISTS (SELECT 1 FROM tasks WHERE marked = 1) OR EXISTS (SELECT 1 FROM dags WHERE closing = 1)"
-        )[0]
+        tx.row("SELECT EXISTS (SELECT 1 FROM tasks WHERE marked = 1) OR EXISTS (SELECT 1 FROM dags WHERE closing = 1)")[
+            0
+        ]
     )
 
 
@@ -201,9 +201,7 @@ class Cascade:
             return
         work.save()
         counts, _ = work.dags.counts(dag.id)
-        if fails_now(
-            parse_on_failure(dag.on_failure), counts.get(Status.DEAD_LETTERED, 0), sum(counts.values())
-        ):
+        if fails_now(parse_on_failure(dag.on_failure), counts.get(Status.DEAD_LETTERED, 0), sum(counts.values())):
             work.dags.end(dag, "failed", cause=cause, requested=False, text=None)
             self.close(dag)
 
@@ -234,4 +232,3 @@ def find_virtual(work: Work, dag_id: str) -> Row | None:
         if row is not None and row.dag is None and dag_of(row.id) == dag_id:
             return row
     return None
-

@@ -20,14 +20,13 @@ from dibs.stores.sqlite import reading, rows
 from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.engine import UNKNOWN
 from dibs.stores.sqlite.rows import decode, encode
-from dibs.stores.sqlite.stats import Offer
 from dibs.stores.sqlite.statements import sql
-from dibs.stores.values import Claimed
+from dibs.stores.sqlite.stats import Offer
+from dibs.stores.values import Claimed, ClaimRequest
 
 if TYPE_CHECKING:
     from dibs.stores.sqlite.engine import Transaction, _Unknown
     from dibs.stores.sqlite.lanes import Lanes
-    from dibs.stores.values import ClaimRequest
 
 HEARD_EVERY_S = 5.0
 
@@ -39,6 +38,11 @@ _EARLIER = """
 SELECT held FROM claims WHERE project = ? AND claim_id = ?
 """
 
+_REMEMBER = "INSERT INTO claims (project, claim_id, at, held) VALUES (?, ?, ?, ?)"
+
+SHORT = 3
+"""The length of a state that says only which task it is."""
+
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
 
 
@@ -49,8 +53,7 @@ class Taken(Struct):
     now: int
     numbers: list[int]
     specs: str
-    states: str
-    dag_ids: list[str | None]
+    states: list[list[Any]]
     full: list[Claim]
 
 
@@ -122,46 +125,36 @@ class Claiming:
             },
         )
         specs, states = tx.row(sql("claim_read"), (numbers,))
-        taken = Taken(request, tx.now, [candidate[0] for candidate in chosen], specs, states, [], [])
-        self._read_rest(tx, taken)
-        return taken
-
-    def _read_rest(self, tx: Transaction, taken: Taken) -> None:
-        """Rows with a history are read in full; then events, dags, and the claim's id."""
-        request = taken.request
-        dags: dict[int, str | None] = {}
-        rest: list[int] = []
-        for state in decode(taken.states):
-            if len(state) == 1:
-                rest.append(state[0])
-            else:
-                dags[state[0]] = state[6]
+        taken = Taken(request, tx.now, [candidate[0] for candidate in chosen], specs, decode(states), [])
+        rest = [state[0] for state in taken.states if len(state) == SHORT]
         found = rows.load_numbers(tx, rest) if rest else []
         taken.full = reading.claims_of(tx, found)
-        dags.update((row.n, row.dag) for row in found)
-        ids = dict(tx.connection.execute("SELECT n, id FROM tasks WHERE false"))
-        del ids
-        events = ("task.claimed", "task.started") if request.start else ("task.claimed",)
-        names = _names(taken, found)
-        items: list[Any] = [
-            names[number] if dags[number] is None else [names[number], dags[number]]
-            for number in taken.numbers
-        ]
-        tx.outbox.add(events, tx.now, items, request.agent)
-        joined = {dag: None for dag in dags.values() if dag is not None}
-        if joined:
-            follower = Dags(tx)
-            for dag in joined:
-                if request.start:
-                    follower.note_started(dag)
-            follower.follow()
+        self._announce(tx, taken)
         if request.claim_id is not None:
             fences = {row.n: row.fence for row in found}
             held = [(number, fences.get(number, 1)) for number in taken.numbers]
-            tx.run(
-                "INSERT INTO claims (project, claim_id, at, held) VALUES (?, ?, ?, ?)",
-                (request.project, request.claim_id, tx.now, encode(held).decode()),
-            )
+            tx.run(_REMEMBER, (request.project, request.claim_id, tx.now, encode(held).decode()))
+        return taken
+
+    def _announce(self, tx: Transaction, taken: Taken) -> None:
+        """The events of what was taken; dags that it starts."""
+        items: dict[int, Any] = {}
+        dags: dict[str, None] = {}
+        for state in taken.states:
+            number, id, dag = state[:SHORT]
+            if dag is None:
+                items[number] = id
+            else:
+                items[number] = [id, dag]
+                dags[dag] = None
+        start = taken.request.start
+        types = ("task.claimed", "task.started") if start else ("task.claimed",)
+        tx.outbox.add(types, tx.now, [items[number] for number in taken.numbers], taken.request.agent)
+        if dags and start:
+            started = Dags(tx)
+            for dag in dags:
+                started.note_started(dag)
+            started.follow()
 
     # Agents
 
@@ -204,25 +197,9 @@ def _fitting(candidates: list[list[int]], request: ClaimRequest) -> list[list[in
     return candidates
 
 
-def _names(taken: Taken, found: list[rows.Row]) -> dict[int, str]:
-    """The ids of the tasks taken."""
-    names = {row.n: row.id for row in found}
-    tasks = _ids(taken.specs)
-    for state, task in zip(decode(taken.states), tasks, strict=True):
-        names[state[0]] = task.id
-    return names
-
-
-class _Named(Struct):
-    id: str
-
-
-_ids = msgspec.json.Decoder(list[_Named]).decode
-
-
-def _still_held(tx: Transaction, held: list[list[int]]) -> Claimed:
+def _still_held(tx: Transaction, held: list[tuple[int, int]]) -> Claimed:
     """What was claimed before under the same id, without what is held no longer."""
-    fences = {number: fence for number, fence in held}
+    fences: dict[int, int] = dict(held)
     found = {row.n: row for row in rows.load_numbers(tx, fences)}
     kept = [found[n] for n, fence in fences.items() if n in found and found[n].held and found[n].fence == fence]
     return Claimed(claims=reading.claims_of(tx, kept))
@@ -238,11 +215,11 @@ def claims_from(taken: Claimed | Taken) -> Claimed:
     status = Status.RUNNING if request.start else Status.CLAIMED
     claims: dict[int, Claim] = {}
     full = {claim.task.id: claim for claim in taken.full}
-    for state, task in zip(decode(taken.states), _decode_tasks(taken.specs), strict=True):
-        if len(state) == 1:
+    for state, task in zip(taken.states, _decode_tasks(taken.specs), strict=True):
+        if len(state) == SHORT:
             claims[state[0]] = full[task.id]
             continue
-        number, wanted, rank, boost, created_at, ready_at, dag, parent, model, timeout_s = state
+        number, _, dag, wanted, rank, boost, created_at, ready_at, parent, model, timeout_s = state
         task.dag_id = dag or dag_of(task.id)
         task.parent_id = parent
         task.priority = wanted

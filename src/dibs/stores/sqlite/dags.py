@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from dibs.errors import Conflict
 from dibs.model.status import Status
-from dibs.rules.graph import dag_status
+from dibs.rules.graph import IMPLICIT, dag_status
 from dibs.stores.values import DagDraft
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Dags:
     def create_for(self, row: Row) -> DagRow:
         """The row of a standalone task's dag, which something joins."""
         started = row.started_at is not None or (row.fence > 0 and self._tx.row(_EVER_STARTED, (row.n,))[0])
-        dag = self._new(DagDraft(id=row.dag_id, project=row.project))
+        dag = self._new(DagDraft(id=row.dag_id, project=row.project, on_failure=IMPLICIT))
         dag.started = int(started)
         self.save(dag)
         return dag

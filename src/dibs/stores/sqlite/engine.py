@@ -25,9 +25,8 @@ from dibs.stores.sqlite.turns import Turns
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
-
     from _queue import SimpleQueue
+    from collections.abc import Callable
 
 T = TypeVar("T")
 

@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from dibs.model.task import Task
     from dibs.stores.sqlite.engine import Transaction
     from dibs.stores.sqlite.lanes import Lanes
-    from dibs.stores.values import DagDraft, Insertion, Spawn
+    from dibs.stores.values import DagDraft, Insertion, LaneKey, Spawn
+
+_FEW = 8
 
 ENDED_BADLY = ("dead_lettered", "cancelled")
 _ADD_SPECS = "INSERT INTO specs (n, spec) SELECT ?1 + key + 1, value FROM json_each(?2)"
@@ -38,8 +40,13 @@ SELECT j.value->>0, j.value->>1, t.id, t.body_hash FROM json_each(?) j
 CROSS JOIN tasks t ON t.project = j.value->>0 AND t.key = j.value->>1
     AND t.key IS NOT NULL AND t.status NOT IN ('cancelled', 'dead_lettered')
 """
+_CHILD_EDGES = """
+SELECT id, parent, resolved_at FROM edges
+WHERE child = ? AND kind = 'child' AND parent IN (SELECT value FROM json_each(?))
+"""
 _DAG_OF_KEY = """
-SELECT id, body_hash, drafted FROM dags WHERE project = ? AND key = ? AND key IS NOT NULL AND status NOT IN ('cancelled', 'failed')
+SELECT id, body_hash, drafted FROM dags
+WHERE project = ? AND key = ? AND key IS NOT NULL AND status NOT IN ('cancelled', 'failed')
 """
 
 
@@ -86,11 +93,30 @@ def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: 
     now = tx.now
     lanes.refresh(tx, version)
     numbers = lanes.numbers(tx, _lane_keys(drafts))
+    frames = _frames(drafts, numbers, now)
+    start = (newest, drafts[0].task.project, now)
+    kinds: dict[tuple[Any, ...], list[tuple[int, str, int]]] = {}
+    for place, (draft, frame) in enumerate(zip(drafts, frames, strict=True)):
+        kinds.setdefault(frame, []).append((place, draft.task.id, len(draft.payload)))
+    if len(kinds) <= _FEW:
+        # Reading twenty values out of JSON costs more than inserting them: what is alike travels once.
+        for frame, items in kinds.items():
+            tx.run(sql("insert"), (*start, encode(items).decode(), *frame))
+    else:
+        arrays = [(*item, *frame) for frame, items in kinds.items() for item in items]
+        tx.run(sql("insert_mixed"), (*start, encode(arrays).decode()))
+    tx.run(_ADD_SPECS, (newest, prepared.specs))
+    _announce(tx, drafts, frames)
+    return Inserted(tasks=_snapshots(drafts, frames, now), existing=[False] * len(drafts))
+
+
+def _frames(drafts: list[Draft], numbers: dict[LaneKey, int], now: int) -> list[tuple[Any, ...]]:
+    """For each draft the columns that many tasks have in common, `type` to `ready_at` of `insert.sql`."""
     ranks: dict[tuple[float, float, int], float] = {}
-    arrays: list[list[Any]] = []
+    frames = []
     for draft in drafts:
         task = draft.task
-        boost = draft.lane.boost
+        boost, weight = draft.lane.boost, draft.weight
         deadline = micros(task.deadline)
         run_after = micros(task.run_after)
         status = "ready"
@@ -98,29 +124,26 @@ def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: 
         if run_after is not None and first_status(open_edges=0, run_after=run_after, now=now) is not Status.READY:
             status = "scheduled"
             due_at = run_after
+        elif deadline is None:
+            ready_at = now
+            alike = (task.priority, boost, weight)
+            rank = ranks.get(alike)
+            if rank is None:
+                rank = ranks[alike] = priority.rank(task.priority, boost, now, weight, 0)
         else:
             ready_at = now
-            if deadline is None:
-                alike = (task.priority, boost, draft.weight)
-                rank = ranks.get(alike)
-                if rank is None:
-                    rank = ranks[alike] = priority.rank(task.priority, boost, now, draft.weight, 0)
-            else:
-                steps = priority.steps(deadline, now)
-                rank = priority.rank(task.priority, boost, now, draft.weight, steps)
-                step_at = priority.next_step_at(deadline, now)
-        fallback = draft.fallback_lane
-        arrays.append(
-            [
-                task.id,
+            rank = priority.rank(task.priority, boost, now, weight, priority.steps(deadline, now))
+            step_at = priority.next_step_at(deadline, now)
+        frames.append(
+            (
                 task.type,
                 status,
                 numbers[draft.lane],
-                None if fallback is None else numbers[fallback],
+                None if draft.fallback_lane is None else numbers[draft.fallback_lane],
                 rank,
                 task.priority,
                 boost,
-                draft.weight,
+                weight,
                 deadline,
                 task.on_deadline,
                 step_at,
@@ -128,49 +151,44 @@ def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: 
                 due_at,
                 task.max_attempts,
                 int(task.max_attempts == 1),
-                len(draft.payload),
                 task.timeout,
                 task.user,
                 ready_at,
-            ]
+            )
         )
-    tx.run(sql("insert"), (newest, drafts[0].task.project, now, encode(arrays).decode()))
-    tx.run(_ADD_SPECS, (newest, prepared.specs))
-    _announce(tx, arrays)
-    return Inserted(tasks=_snapshots(drafts, arrays, now), existing=[False] * len(drafts))
+    return frames
 
 
-def _announce(tx: Transaction, arrays: list[list[Any]]) -> None:
+def _announce(tx: Transaction, drafts: list[Draft], frames: list[tuple[Any, ...]]) -> None:
     """`task.added` and the event of its status, task by task."""
     items: list[str] = []
     status = ""
-    for array in arrays:
-        if array[2] != status:
-            if items:
-                tx.outbox.add(("task.added", f"task.{status}"), tx.now, items)
-            items, status = [], array[2]
-        items.append(array[0])
+    for draft, frame in zip(drafts, frames, strict=True):
+        if frame[1] != status:
+            tx.outbox.add(("task.added", f"task.{status}"), tx.now, items)
+            items, status = [], frame[1]
+        items.append(draft.task.id)
     tx.outbox.add(("task.added", f"task.{status}"), tx.now, items)
 
 
-def _snapshots(drafts: list[Draft], arrays: list[list[Any]], now: int) -> list[Task]:
+def _snapshots(drafts: list[Draft], frames: list[tuple[Any, ...]], now: int) -> list[Task]:
     """The drafts' tasks in the state they were added in."""
     instant = from_micros(now)
     tasks = []
-    for draft, array in zip(drafts, arrays, strict=True):
+    for draft, frame in zip(drafts, frames, strict=True):
         task = draft.task
         task.dag_id = dag_of(task.id)
         task.created_at = task.updated_at = instant
         task.status = Status.SCHEDULED
-        if array[5] is not None:
+        if frame[4] is not None:
             task.status = Status.READY
             task.ready_at = instant
-            task.effective_priority = priority.effective(array[5], array[7], now)
+            task.effective_priority = priority.effective(frame[4], frame[6], now)
         tasks.append(task)
     return tasks
 
 
-def _lane_keys(drafts: list[Draft]) -> list[Any]:
+def _lane_keys(drafts: list[Draft]) -> list[LaneKey]:
     keys = [draft.lane for draft in drafts]
     keys.extend(draft.fallback_lane for draft in drafts if draft.fallback_lane is not None)
     return keys
@@ -196,6 +214,7 @@ class _Plan:
         self.new: dict[str, _Planned] = {}
         self.known: dict[str, Row] = {}
         self.owners: dict[tuple[str, str], tuple[str, str | None]] = {}
+        self.owned: set[str] = set()
         self.answered_by: dict[str, str] = {}
 
 
@@ -260,9 +279,7 @@ def _check_spawner(work: Work, spawner: Row, spawn: Spawn, count: int) -> None:
         raise LeaseLost(f"Task {spawner.id} is not held under fence {spawn.fence}: stop working on it.")
     [children] = work.tx.row("SELECT count(*) FROM tasks WHERE parent = ?", (spawner.id,))
     if children + count > spawn.max_children:
-        raise Invalid(
-            f"Task {spawner.id} may have at most {spawn.max_children} children.", field="children"
-        )
+        raise Invalid(f"Task {spawner.id} may have at most {spawn.max_children} children.", field="children")
 
 
 def _same_dag(work: Work, draft: DagDraft) -> Inserted | None:
@@ -318,6 +335,8 @@ def _known(plan: _Plan, draft: Draft) -> str | None:
     owner, body_hash = plan.owners.get((task.project, task.key), (None, None))
     if owner is not None and body_hash != draft.body_hash:
         raise KeyReused(f"The key {task.key!r} belongs to task {owner} with another body.", field="key")
+    if owner is not None:
+        plan.owned.add(owner)
     return owner
 
 
@@ -326,7 +345,7 @@ def _dependencies(plan: _Plan, draft: Draft) -> list[Dependency]:
     found: dict[Dependency, None] = {}
     for dependency in draft.dependencies:
         parent = plan.answered_by.get(dependency.parent, dependency.parent)
-        if parent not in plan.known and parent not in plan.new and parent != plan.answered_by.get(parent):
+        if parent not in plan.known and parent not in plan.new and parent not in plan.owned:
             raise NotFound(f"There is no task {dependency.parent} to depend on.", field="after")
         found[Dependency(parent, dependency.kind)] = None
     return list(found)
@@ -369,9 +388,7 @@ def _row(work: Work, plan: _Plan, task_id: str) -> Row:
 def _check_waiting(work: Work, plan: _Plan, spawner: Row) -> None:
     """Waiting for these children must not close a cycle."""
     edges = [
-        (dependency.parent, task_id)
-        for task_id, planned in plan.new.items()
-        for dependency in planned.dependencies
+        (dependency.parent, task_id) for task_id, planned in plan.new.items() for dependency in planned.dependencies
     ]
     ended = {parent for parent, _ in edges if parent not in plan.new and _row(work, plan, parent).final}
     graph.check_waited_children(plan.ids, edges, ended)
@@ -423,7 +440,7 @@ class _Added:
         self.edges: list[tuple[int, int, str, int | None]] = []
         self._depth = 0 if spawner is None else reading.depth_of(work.tx, spawner.n) + 1
 
-    def add(self, number: int, planned: _Planned, lanes: dict[Any, int]) -> None:
+    def add(self, number: int, planned: _Planned, lanes: dict[LaneKey, int]) -> None:
         """One new task with its edges, where it belongs."""
         work, draft = self.work, planned.draft
         row = _new_row(work, number, planned, lanes, self.spawner)
@@ -482,9 +499,7 @@ class _Added:
         return bad
 
 
-def _new_row(
-    work: Work, number: int, planned: _Planned, lanes: dict[Any, int], spawner: Row | None
-) -> Row:
+def _new_row(work: Work, number: int, planned: _Planned, lanes: dict[LaneKey, int], spawner: Row | None) -> Row:
     draft, task = planned.draft, planned.draft.task
     blank: dict[str, Any] = dict.fromkeys(Row.__struct_fields__)
     blank.update(dict.fromkeys(_ZERO, 0))
@@ -537,17 +552,20 @@ _ZERO = (
 def _wait_for(work: Work, spawner: Row, children: list[Row], spawn: Spawn) -> bool:
     """Let the spawner wait for these children; if one is still open its claim ends. Whether it did."""
     tx = work.tx
-    work.materialise(spawner)
     wanted = {child.n: child for child in children}
+    if wanted:
+        work.materialise(spawner)
     still_open = False
     numbers = encode(list(wanted)).decode()
-    for parent, resolved_at in tx.connection.execute(
-        "SELECT parent, resolved_at FROM edges WHERE child = ? AND kind = 'child'"
-        " AND parent IN (SELECT value FROM json_each(?))",
-        (spawner.n, numbers),
-    ):
-        still_open = still_open or resolved_at is None
-        del wanted[parent]
+    for edge, parent, resolved_at in list(tx.connection.execute(_CHILD_EDGES, (spawner.n, numbers))):
+        child = wanted.pop(parent)
+        if resolved_at is None:
+            still_open = True
+        elif not child.final:
+            # The child was given a new life: the spawner waits for it once more.
+            tx.run("UPDATE edges SET resolved_at = NULL WHERE id = ?", (edge,))
+            spawner.open += 1
+            still_open = True
     edges = []
     for child in wanted.values():
         edges.append((child.n, spawner.n, "child", work.now if child.final else None))
@@ -570,5 +588,3 @@ def _wait_for(work: Work, spawner: Row, children: list[Row], spawn: Spawn) -> bo
     work.dags.touch(spawner.dag)
     work.emit("task.released", spawner, agent=agent, reason="suspended")
     return True
-
-

@@ -17,9 +17,7 @@ MAX_LOG_LINES = 1_000
 
 _FIND = "SELECT digest, value FROM journal WHERE n = ? AND kind = ? AND name = ? AND kind <> 'log'"
 _WRITE = "INSERT INTO journal (n, kind, name, digest, value) VALUES (?, ?, ?, ?, ?)"
-_REPLACE = (
-    "UPDATE journal SET digest = ?4, value = ?5 WHERE n = ?1 AND kind = ?2 AND name = ?3 AND kind <> 'log'"
-)
+_REPLACE = "UPDATE journal SET digest = ?4, value = ?5 WHERE n = ?1 AND kind = ?2 AND name = ?3 AND kind <> 'log'"
 _TRIM = """
 DELETE FROM journal WHERE n = ?1 AND kind = 'log' AND id <= (
     SELECT id FROM journal WHERE n = ?1 AND kind = 'log' ORDER BY id DESC LIMIT 1 OFFSET ?2

@@ -25,6 +25,14 @@ _ADD = """
 INSERT INTO lanes (project, type, boost, key) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET retired_at = NULL, idle_since = NULL
 """
+_NOTE_IDLE = """
+UPDATE lanes SET idle_since = ? WHERE retired_at IS NULL AND idle_since IS NULL
+    AND NOT EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND status = 'ready')
+"""
+_NOTE_BUSY = """
+UPDATE lanes SET idle_since = NULL WHERE retired_at IS NULL AND idle_since IS NOT NULL
+    AND EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND status = 'ready')
+"""
 
 _encode = msgspec.json.Encoder().encode
 _decode_key = msgspec.json.Decoder(LaneKey).decode
@@ -101,12 +109,8 @@ class Lanes:
 
 def retire(tx: Transaction, idle_s: float) -> None:
     """Retire lanes in which nothing waits or runs and nothing was ready for a while."""
-    tx.run(
-        "UPDATE lanes SET idle_since = CASE WHEN EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND status = 'ready')"
-        " THEN NULL ELSE coalesce(idle_since, ?1) END WHERE retired_at IS NULL AND (idle_since IS NULL) ="
-        " NOT EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND status = 'ready')",
-        (tx.now,),
-    )
+    tx.run(_NOTE_IDLE, (tx.now,))
+    tx.run(_NOTE_BUSY)
     idle = [
         row[0]
         for row in tx.connection.execute(
@@ -121,7 +125,5 @@ def retire(tx: Transaction, idle_s: float) -> None:
     retired = [lane for lane in idle if lane not in used]
     if retired:
         text = _encode(retired).decode()
-        tx.run(
-            "UPDATE lanes SET retired_at = ? WHERE id IN (SELECT value FROM json_each(?))", (tx.now, text)
-        )
+        tx.run("UPDATE lanes SET retired_at = ? WHERE id IN (SELECT value FROM json_each(?))", (tx.now, text))
         tx.run(_CHANGED)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.errors import IllegalTransition, NotFound
 from dibs.rules import graph
 from dibs.stores.sqlite import reading
-from dibs.stores.sqlite.rows import encode
+from dibs.stores.sqlite.rows import change_spec, encode
 from dibs.stores.sqlite.work import Work
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ SELECT p.id, c.id FROM below b
 CROSS JOIN edges e ON e.parent = b.n CROSS JOIN tasks p ON p.n = e.parent CROSS JOIN tasks c ON c.n = e.child
 """
 _ADD_EDGE = "INSERT INTO edges (parent, child, kind, resolved_at) VALUES (?, ?, ?, ?)"
-_NEW_PARENTS = "UPDATE specs SET spec = json_set(spec, '$.depends_on', json(?)) WHERE n = ?"
 
 
 def link(tx: Transaction, task_id: str, dependencies: Sequence[Dependency]) -> Task:
@@ -77,7 +76,7 @@ def _join(work: Work, row: Row, new: list[tuple[Row, str]]) -> None:
         work.grow(parent)
     task = reading.get_one(tx, row.id)
     known = dict.fromkeys((*task.depends_on, *(parent.id for parent, _ in new)))
-    tx.run(_NEW_PARENTS, (encode(list(known)).decode(), row.n))
+    change_spec(tx, row.n, "depends_on", encode(list(known)))
     if row.open:
         row.status = "pending"
         row.due_at = row.retry_at = row.step_at = None

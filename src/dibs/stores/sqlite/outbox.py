@@ -1,7 +1,8 @@
 """Events leave with the commit that made them: one row per commit, its events folded into groups.
 
-A group is `[types, at, agent, reason, items]`. An item is a task's id, if its dag is virtual; else `[task_id, dag_id]`; with data
-`[task_id, dag_id, data]`. Every item has each of the types, in order. Groups are unfolded when they are read.
+A group is `[types, at, agent, reason, items]`. An item is a task's id, if its dag is virtual; else
+`[task_id, dag_id]`; with data `[task_id, dag_id, data]`. Every item has each of the types, in order. Groups are
+unfolded when they are read.
 `seq` is dense: a row's events have the numbers `last_seq - count + 1` to `last_seq`.
 """
 

@@ -227,9 +227,7 @@ def _window(tx: Transaction, filter: Filter, before: int) -> list[int]:
     elif filter.user is not None:
         clauses = [("WHERE project = ? AND user = ?", (filter.project, filter.user))]
     elif filter.status is not None:
-        clauses = [
-            ("WHERE project = ? AND status = ?", (filter.project, str(status))) for status in set(filter.status)
-        ]
+        clauses = [("WHERE project = ? AND status = ?", (filter.project, str(status))) for status in set(filter.status)]
     elif filter.type is not None:
         clauses = [("WHERE project = ? AND type = ?", (filter.project, filter.type))]
     else:
@@ -256,13 +254,12 @@ def _with_words(tx: Transaction, found: list[Row], filter: Filter) -> list[Row]:
     """Those that have the tag and contain the text: in title, type, payload or error."""
     if filter.tag is None and filter.text is None:
         return found
-    specs = {
-        number: spec
-        for number, spec in tx.connection.execute(
+    specs: dict[int, str] = dict(
+        tx.connection.execute(
             "SELECT n, spec FROM specs WHERE n IN (SELECT value FROM json_each(?))",
             (encode([row.n for row in found]).decode(),),
         )
-    }
+    )
     tasks = rows.load_specs(tx, [row.n for row in found])
     if filter.tag is not None:
         found = [row for row in found if filter.tag in tasks[row.n].tags]
@@ -328,6 +325,7 @@ def _virtual(tx: Transaction, row: Row) -> Dag:
         Dag(
             id=row.dag_id,
             project=row.project,
+            on_failure=graph.IMPLICIT,
             status=status,
             virtual=True,
             created_at=from_micros(row.created_at),

@@ -129,20 +129,24 @@ MUTABLE = COLUMNS[COLUMNS.index("created_at") + 1 :]
 ARRAY = "json_array(" + ", ".join(f"t.{column}" for column in COLUMNS) + ")"
 
 _SAVE = (
-    "UPDATE tasks SET "
+    "UPDATE tasks SET "  # noqa: S608
     + ", ".join(f"{column} = j.value->>{COLUMNS.index(column)}" for column in MUTABLE)
     + " FROM json_each(?) j WHERE tasks.n = j.value->>0"
 )
 _INSERT = (
-    f"INSERT INTO tasks ({', '.join(COLUMNS)}) SELECT "
+    f"INSERT INTO tasks ({', '.join(COLUMNS)}) SELECT "  # noqa: S608
     + ", ".join(f"value->>{place}" for place in range(len(COLUMNS)))
     + " FROM json_each(?)"
 )
 _BY_N = f"SELECT json_group_array({ARRAY}) FROM json_each(?) j CROSS JOIN tasks t ON t.n = j.value"  # noqa: S608
 _BY_ID = f"SELECT json_group_array({ARRAY}) FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value"  # noqa: S608
-_SPECS = "SELECT '[' || group_concat(spec, ',') || ']', json_group_array(n) FROM specs WHERE n IN (SELECT value FROM json_each(?))"
+_SPECS = """
+SELECT '[' || group_concat(spec, ',') || ']', json_group_array(n) FROM specs
+WHERE n IN (SELECT value FROM json_each(?))
+"""
 
 _decode_rows = msgspec.json.Decoder(list[Row]).decode
+_decode_parts = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
 
 
@@ -256,6 +260,14 @@ def load_specs(tx: Transaction, numbers: Sequence[int]) -> dict[int, Task]:
     if specs is None:
         return {}
     return dict(zip(decode(order), _decode_tasks(specs), strict=True))
+
+
+def change_spec(tx: Transaction, number: int, name: str, value: bytes) -> None:
+    """Replace one part (JSON) of a specification; the rest stays as it is, to the byte."""
+    [text] = tx.row("SELECT spec FROM specs WHERE n = ?", (number,))
+    parts = _decode_parts(text)
+    parts[name] = Raw(value)
+    tx.run("UPDATE specs SET spec = ? WHERE n = ?", (encode(parts).decode(), number))
 
 
 def instant(micros: int | None) -> datetime | None:

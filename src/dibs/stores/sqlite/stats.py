@@ -59,9 +59,7 @@ def stats(tx: Transaction, lanes: Lanes, project: str) -> Stats:
         agents=_agents(tx, project),
         oldest_ready_at=min((lane.oldest_ready_at for lane in ready if lane.oldest_ready_at), default=None),
         next_due_at=instant(tx.row(_NEXT_DUE, (project,))[0]),
-        cost_usd=tx.row(
-            "SELECT sum(cost_usd) FROM tasks WHERE project = ? AND cost_usd IS NOT NULL", (project,)
-        )[0],
+        cost_usd=tx.row("SELECT sum(cost_usd) FROM tasks WHERE project = ? AND cost_usd IS NOT NULL", (project,))[0],
     )
 
 

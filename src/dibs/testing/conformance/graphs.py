@@ -90,10 +90,9 @@ class Graphs(Topic):
         c = await queue.add("c", after=[b])
         apart = await queue.add("apart")
         await kill(queue, "a")
-        assert (await queue.get(b.id)).reason == "dependency_failed"
         for task_id in (b.id, c.id):
             task = await queue.get(task_id)
-            assert (task.status, task.cause) == (Status.CANCELLED, a.id)
+            assert (task.status, task.reason, task.cause) == (Status.CANCELLED, "dependency_failed", a.id)
             assert task.cancelled_at == clock.now
             assert (await story(queue, task_id))[-1] == "cancelled"
         assert await status(queue, apart) == Status.READY
@@ -170,6 +169,16 @@ class Graphs(Topic):
         dag = await queue.get_dag(parent.dag_id)
         assert (dag.virtual, dag.status) == (False, DagStatus.PENDING)
         assert [task.id for task in dag.tasks] == [parent.id, child.id]
+
+    async def test_a_dag_that_nobody_declared_lets_independent_tasks_finish(self, queue: Queue) -> None:
+        parent = await queue.add("parent")
+        await queue.add("bad", after=[parent])
+        free = await queue.add("free", after=[parent])
+        await finish(queue, "parent")
+        await kill(queue, "bad")
+        assert await status(queue, free) == Status.READY
+        await finish(queue, "free")
+        assert (await queue.get_dag(parent.dag_id)).status == DagStatus.FAILED
 
     async def test_edges_may_cross_dags(self, queue: Queue) -> None:
         one = await queue.add_dag("One", [NewTask("a", ref="a")])

@@ -233,11 +233,12 @@ class Settling(Topic):
         await queue.release(await take(queue))
         assert await status(queue, task) == Status.READY
 
-    async def test_numbers_count_attempts_and_skip_what_does_not_count(self, queue: Queue) -> None:
+    async def test_numbers_count_attempts_and_skip_what_does_not_count(self, queue: Queue, clock: FakeClock) -> None:
         task = await queue.add("job", retry="immediate", max_attempts=5)
         await queue.release(await take(queue))
         await queue.fail(await take(queue), "one")
-        await queue.fail(await take(queue), "slow down", reason="rate_limit", retry_after=0)
+        await queue.fail(await take(queue), "slow down", reason="rate_limit", retry_after=5)
+        await elapse(queue, clock, 10)
         await queue.complete(await take(queue))
         history = await queue.history(task.id)
         assert [(attempt.fence, attempt.number) for attempt in history] == [(1, 0), (2, 1), (3, 0), (4, 2)]

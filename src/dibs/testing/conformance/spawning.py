@@ -90,10 +90,11 @@ class Spawning(Topic):
         assert await status(queue, child) == Status.DEAD_LETTERED
 
     async def test_fail_fast_spares_the_parent_that_waits_for_a_failed_child(self, queue: Queue) -> None:
-        await queue.add("parent")
+        await queue.add_dag("Own", [NewTask("parent")])
         claim = await take(queue)
-        await queue.spawn(claim, [NewTask("child"), NewTask("sibling")], wait=True)
+        _, sibling = await queue.spawn(claim, [NewTask("child"), NewTask("sibling")], wait=True)
         await kill(queue, "child")
+        assert await status(queue, sibling) == Status.CANCELLED
         resumed = await take(queue, "parent")
         assert resumed.task.id == claim.task.id
         assert (await queue.get_dag(claim.task.dag_id)).status == DagStatus.FAILED

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dibs.worker.executors.command import run_command
+from dibs.worker.executors.minder import Minder
 from dibs.worker.executors.process import Children, run_in_process
 from dibs.worker.executors.threads import DaemonThreads, run_in_thread
 from dibs.worker.line import Line
@@ -23,6 +24,7 @@ class Executors:
         self._queue = queue
         self._threads = DaemonThreads()
         self._children = Children()
+        self._minder = Minder()
 
     async def run(self, work: Work) -> Ending:
         """Run work that does not belong into the loop. Raises what a handler in a thread raised."""
@@ -32,9 +34,10 @@ class Executors:
             case "process":
                 return await run_in_process(Line(work, self._queue), self._threads, self._children)
             case _:
-                return await run_command(work, self._threads, self._queue.url)
+                return await run_command(work, self._threads, self._minder, self._queue.url)
 
     def close(self) -> None:
         """Let go of idle threads and children. Busy ones have been stopped, or left to themselves, before."""
         self._children.close()
+        self._minder.close()
         self._threads.close()

@@ -23,6 +23,7 @@ from dibs.worker.executors.templates import fill
 from dibs.worker.outcomes import Completed, Ending, Failed
 
 if TYPE_CHECKING:
+    from dibs.worker.executors.minder import Minder
     from dibs.worker.executors.threads import DaemonThreads
     from dibs.worker.work import Work
 
@@ -35,13 +36,13 @@ LINGER_S = 1.0
 """How long its last output is awaited after a command ended and its group was killed."""
 
 
-async def run_command(work: Work, threads: DaemonThreads, url: str) -> Ending:
+async def run_command(work: Work, threads: DaemonThreads, minder: Minder, url: str) -> Ending:
     """Run the handler's command for a claim, to the end of its whole process group."""
     argv = fill(work.handler.argv, work.claim.task)
-    return await relay(work, threads, lambda: _run(work, argv, url))
+    return await relay(work, threads, lambda: _run(work, argv, minder, url))
 
 
-def _run(work: Work, argv: list[str], url: str) -> Ending:
+def _run(work: Work, argv: list[str], minder: Minder, url: str) -> Ending:
     body = encode(work.claim)
     descriptor, path = tempfile.mkstemp(prefix="dibs-claim-", suffix=".json")
     try:
@@ -59,13 +60,17 @@ def _run(work: Work, argv: list[str], url: str) -> Ending:
         except (OSError, ValueError) as error:
             return Failed(f"the command {argv[0]!r} could not be started: {error}")
         with process:
+            minder.mind(process.pid)
             enter_group(work, process.pid)
             pump = _Pump(work, process, body)
             try:
                 pump.run()
+                # Its outputs are closed a moment before it has ended, or long before: that is no reason to kill it.
+                process.wait()
             finally:
                 leave_group(work)
                 process.wait()
+                minder.forget(process.pid)
         return _ending(argv, process.returncode, pump)
     finally:
         os.unlink(path)

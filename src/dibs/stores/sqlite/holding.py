@@ -1,0 +1,91 @@
+"""What the holder of a claim does meanwhile: start and renew. Each item is answered by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dibs.errors import IllegalTransition, LeaseLost, NotFound
+from dibs.model.claim import News
+from dibs.model.instants import from_micros, seconds
+from dibs.stores.sqlite.rows import encode
+from dibs.stores.sqlite.settle import cancelled_unwritten
+from dibs.stores.sqlite.work import Work, first_of, merge_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dibs.errors import DibsError
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.rows import Row
+    from dibs.stores.values import Renewal
+
+_STOPPED = "SELECT EXISTS (SELECT 1 FROM attempts WHERE n = ? AND fence = ? AND outcome = 'cancelled')"
+
+
+def start(tx: Transaction, held: Sequence[tuple[str, int]]) -> list[DibsError | None]:
+    """Mark claimed tasks as running; running ones are only confirmed."""
+    work = Work(tx)
+    found = work.by_id({task_id: None for task_id, _ in held})
+    answers = [_start(work, found.get(task_id), task_id, fence) for task_id, fence in held]
+    work.flush()
+    return answers
+
+
+def _start(work: Work, row: Row | None, task_id: str, fence: int) -> DibsError | None:
+    if row is None:
+        return NotFound(f"There is no task {task_id}.")
+    if _cancelled_under(work, row, fence):
+        return IllegalTransition(f"Task {row.id} was cancelled: {row.cancel_reason or row.reason}.")
+    if not row.held or row.fence != fence:
+        return _lost(task_id, fence)
+    row.confirmed = 1
+    work.mend(row)
+    if row.status == "claimed":
+        work.start(row)
+    return None
+
+
+def renew(tx: Transaction, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+    """Extend leases, also expired ones that nobody has taken away yet."""
+    work = Work(tx)
+    found = work.by_id({renewal.task_id: None for renewal in renewals})
+    answers = [_renew(work, found.get(renewal.task_id), renewal) for renewal in renewals]
+    work.flush()
+    return answers
+
+
+def _renew(work: Work, row: Row | None, renewal: Renewal) -> News | DibsError:
+    if row is None:
+        return NotFound(f"There is no task {renewal.task_id}.")
+    if _cancelled_under(work, row, renewal.fence):
+        return News(cancel=True, reason=row.reason)
+    if not row.held or row.fence != renewal.fence:
+        return _lost(row.id, renewal.fence)
+    lease_s = renewal.lease_s if renewal.lease_s is not None else (row.lease_s or 0.0)
+    expires = row.lease_expires_at = work.now + seconds(lease_s)
+    row.due_at = first_of(expires, row.timeout_at)
+    row.renewed_at = work.now
+    if row.status != "claimed":
+        row.confirmed = 1
+    if renewal.usage is not None:
+        row.usage = encode(merge_usage(row.usage, renewal.usage)).decode()
+    said: dict[str, Any] = {}
+    if renewal.progress is not None:
+        row.progress = said["progress"] = renewal.progress
+    if renewal.note is not None:
+        row.note = said["note"] = renewal.note
+    work.touch(row)
+    if said:
+        work.emit("task.progress", row, agent=row.agent, data=said)
+    return News(lease_expires_at=from_micros(expires))
+
+
+def _cancelled_under(work: Work, row: Row, fence: int) -> bool:
+    """Whether it was cancelled while this fence held it."""
+    if row.status != "cancelled" or row.fence != fence:
+        return False
+    return cancelled_unwritten(row, fence) or bool(work.tx.row(_STOPPED, (row.n, fence))[0])
+
+
+def _lost(task_id: str, fence: int) -> LeaseLost:
+    return LeaseLost(f"Task {task_id} is not held under fence {fence}: stop working on it.")

@@ -1,0 +1,88 @@
+"""Forgetting what ended long ago: whole dags, never while something live depends on any of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.model.instants import seconds
+from dibs.stores.sqlite import lanes, outbox
+from dibs.stores.sqlite.rows import encode
+
+if TYPE_CHECKING:
+    from dibs.stores.sqlite.engine import Transaction
+
+_IDLE_LANE_S = 86_400.0
+_ROWS_AT_ONCE = 10_000
+
+_KEPT = """
+    t.status NOT IN ('completed', 'cancelled') OR coalesce(t.completed_at, t.cancelled_at) >= :before
+    OR (t.has_dependents AND EXISTS (
+        SELECT 1 FROM edges e CROSS JOIN tasks c ON c.n = e.child
+        WHERE e.parent = t.n AND c.status NOT IN ('completed', 'dead_lettered', 'cancelled')))
+"""
+_CANDIDATES = f"""
+SELECT t.n, t.dag FROM tasks t INDEXED BY task_ended
+WHERE t.status IN ('completed', 'cancelled') AND coalesce(t.completed_at, t.cancelled_at) < :before
+    AND NOT ({_KEPT})
+    AND (t.dag IS NULL OR NOT EXISTS (SELECT 1 FROM tasks AS o WHERE o.dag = t.dag AND o.status IN
+        ('pending', 'scheduled', 'ready', 'claimed', 'running', 'validating', 'waiting', 'retrying', 'dead_lettered')))
+ORDER BY coalesce(t.completed_at, t.cancelled_at)
+LIMIT :limit
+"""  # noqa: S608
+_KEEPS_DAG = f"SELECT EXISTS (SELECT 1 FROM tasks t WHERE t.dag = :dag AND ({_KEPT}))"  # noqa: S608
+
+
+def prune(tx: Transaction, retention_s: float, limit: int) -> int:
+    """Delete what ended before now − retention, old events and claim ids. How many tasks."""
+    before = tx.now - seconds(retention_s)
+    numbers: dict[int, None] = {}
+    dags: dict[str, bool] = {}
+    window = max(limit * 2, 1_000)
+    for number, dag in list(tx.connection.execute(_CANDIDATES, {"before": before, "limit": window})):
+        if len(numbers) >= limit:
+            break
+        if dag is None:
+            numbers[number] = None
+        elif dag not in dags:
+            dags[dag] = not tx.row(_KEEPS_DAG, {"dag": dag, "before": before})[0]
+            if dags[dag]:
+                for row in tx.connection.execute("SELECT n FROM tasks WHERE dag = ?", (dag,)):
+                    numbers[row[0]] = None
+    _forget(tx, list(numbers), [dag for dag, whole in dags.items() if whole])
+    outbox.prune(tx.connection, before, _ROWS_AT_ONCE)
+    tx.run(
+        "DELETE FROM claims WHERE (project, claim_id) IN "
+        "(SELECT project, claim_id FROM claims WHERE at < ? ORDER BY at LIMIT ?)",
+        (before, _ROWS_AT_ONCE),
+    )
+    lanes.retire(tx, _IDLE_LANE_S)
+    return len(numbers)
+
+
+def _forget(tx: Transaction, numbers: list[int], dags: list[str]) -> None:
+    """Delete tasks with everything that belongs to them."""
+    if not numbers:
+        return
+    gone = encode(numbers).decode()
+    # A dependent that ended keeps its count true: the edge it never resolved goes with its parent.
+    tx.run(
+        "UPDATE tasks SET open = open - lost.count FROM ("
+        " SELECT e.child, count(*) AS count FROM json_each(?1) j CROSS JOIN edges e ON e.parent = j.value"
+        " WHERE e.resolved_at IS NULL GROUP BY e.child"
+        ") AS lost WHERE tasks.n = lost.child",
+        (gone,),
+    )
+    for table, column in (
+        ("edges", "parent"),
+        ("edges", "child"),
+        ("attempts", "n"),
+        ("blobs", "n"),
+        ("journal", "n"),
+        ("specs", "n"),
+        ("tasks", "n"),
+    ):
+        tx.run(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (gone,))  # noqa: S608
+    if dags:
+        names = encode(dags).decode()
+        tx.run("DELETE FROM dags WHERE id IN (SELECT value FROM json_each(?))", (names,))
+        tx.run("DELETE FROM grown WHERE dag IN (SELECT value FROM json_each(?))", (names,))

@@ -1,0 +1,268 @@
+"""Ending claims. Tasks that simply completed are settled together, in three statements however many they are;
+everything else is applied one after the other on loaded rows and written back together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dibs.errors import IllegalTransition, LeaseLost, NotFound
+from dibs.model.claim import Settled
+from dibs.model.instants import seconds
+from dibs.model.status import Outcome, Status
+from dibs.stores.sqlite.cascade import STEP, Cascade
+from dibs.stores.sqlite.dags import Dags
+from dibs.stores.sqlite.rows import HELD, decode, encode, instant
+from dibs.stores.sqlite.statements import sql
+from dibs.stores.sqlite.work import LONG_OUTPUT, Work
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dibs.errors import DibsError
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.lanes import Lanes
+    from dibs.stores.sqlite.rows import Row
+    from dibs.stores.values import Settlement
+
+_NO_FAILURE = frozenset({Outcome.COMPLETED, Outcome.RELEASED, Outcome.SUSPENDED, Outcome.CANCELLED})
+_BY_DUTY = "duty"
+"""The digest of settlements that the expiry duty makes."""
+
+_ENDING = "SELECT outcome, digest, status, retry_at FROM attempts WHERE n = ? AND fence = ?"
+
+
+def settle(tx: Transaction, lanes: Lanes, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+    """End claims as decided; each is answered by itself."""
+    ids = [settlement.task_id for settlement in settlements]
+    [found] = tx.row(sql("settle_look"), (encode(ids).decode(),))
+    states: dict[str, list[Any]] = {state[0]: state for state in decode(found)}
+    simple = [_is_simple(settlement, states.get(settlement.task_id)) for settlement in settlements]
+    if len(states) == len(settlements) and all(simple):
+        return _complete(tx, settlements, states)
+    return _Settling(tx, lanes, ids).apply(settlements)
+
+
+def _is_simple(settlement: Settlement, state: list[Any] | None) -> bool:
+    """Whether a held task completed, nothing waits for it, and nothing is to be added up."""
+    return (
+        state is not None
+        and settlement.next is Status.COMPLETED
+        and settlement.outcome is Outcome.COMPLETED
+        and state[2] in HELD
+        and state[3] == settlement.fence
+        and not state[5]
+        and state[6] == 1
+        and settlement.counts_attempt
+        and not settlement.counts_crash
+        and not settlement.releases
+        and not settlement.suspect
+        and not settlement.poison_pill
+        and settlement.usage is None
+        and settlement.timeout_s is None
+        and not settlement.artifacts
+        and not settlement.output_sanitized
+        and settlement.reason is None
+        and settlement.error is None
+        and settlement.exit_code is None
+        and settlement.fingerprint is None
+        and (settlement.output is None or len(settlement.output) <= LONG_OUTPUT)
+    )
+
+
+def _complete(
+    tx: Transaction, settlements: Sequence[Settlement], states: dict[str, list[Any]]
+) -> list[Settled | DibsError]:
+    """Tasks that simply completed."""
+    attempts: list[Any] = []
+    numbers: list[int] = []
+    dags: dict[str, None] = {}
+    by_agent: list[tuple[str | None, list[Any]]] = []
+    answers: list[Settled | DibsError] = []
+    for settlement in settlements:
+        id, number, _, fence, dag, _, _, agent = states[settlement.task_id]
+        output, decision = settlement.output, settlement.decision
+        attempts.append(
+            (
+                number,
+                settlement.digest,
+                None if output is None else output.decode(),
+                None if decision is None else decision.decode(),
+            )
+        )
+        numbers.append(number)
+        if dag is not None:
+            dags[dag] = None
+        item: Any = id if dag is None else [id, dag]
+        if settlement.memory:
+            item = [id, dag, settlement.memory]
+        if not by_agent or by_agent[-1][0] != agent:
+            by_agent.append((agent, []))
+        by_agent[-1][1].append(item)
+        answers.append(Settled(task_id=id, fence=fence, outcome="completed", status="completed"))
+    tx.run(sql("settle_attempts"), (encode(attempts).decode(), tx.now))
+    tx.run(sql("settle"), (encode(numbers).decode(), tx.now))
+    for agent, items in by_agent:
+        tx.outbox.add(("task.completed",), tx.now, items, agent)
+    if dags:
+        followed = Dags(tx)
+        for dag in dags:
+            followed.touch(dag)
+        followed.follow()
+    return answers
+
+
+class _Settling:
+    """Settlements applied one after the other."""
+
+    def __init__(self, tx: Transaction, lanes: Lanes, ids: Sequence[str]) -> None:
+        self.tx = tx
+        self.lanes = lanes
+        self.work = Work(tx)
+        self.found = self.work.by_id(dict.fromkeys(ids))
+
+    def apply(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+        """Answer each; write everything at the end."""
+        answers = [self._settle(settlement) for settlement in settlements]
+        self.work.flush()
+        return answers
+
+    def _settle(self, settlement: Settlement) -> Settled | DibsError:
+        row = self.found.get(settlement.task_id)
+        if row is None:
+            return NotFound(f"There is no task {settlement.task_id}.")
+        if not row.held or row.fence != settlement.fence:
+            return self._settled_before(row, settlement)
+        if _by_duty(settlement) and not _still_over(row, settlement, self.tx.now):
+            return _lost(row, settlement.fence)
+        return self._end(row, settlement)
+
+    def _settled_before(self, row: Row, settlement: Settlement) -> Settled | DibsError:
+        """The answer to a settlement whose claim has ended already."""
+        self.work.save()
+        ending = self.tx.row(_ENDING, (row.n, settlement.fence))
+        if ending is not None:
+            outcome, digest, status, retry_at = ending
+            if digest and digest == settlement.digest:
+                return Settled(
+                    task_id=row.id,
+                    fence=settlement.fence,
+                    outcome=outcome,
+                    status=status,
+                    retry_at=instant(retry_at),
+                )
+            if outcome == Outcome.EXPIRED or digest == _BY_DUTY:
+                return _lost(row, settlement.fence)
+            return IllegalTransition(f"The claim of task {row.id} under fence {settlement.fence} ended as {outcome}.")
+        if cancelled_unwritten(row, settlement.fence) and not _by_duty(settlement):
+            self.work.write_cancelled_attempt(row, settlement.usage)
+            return IllegalTransition(f"Task {row.id} was cancelled: {row.cancel_reason or row.reason}.")
+        return _lost(row, settlement.fence)
+
+    def _end(self, row: Row, settlement: Settlement) -> Settled:
+        """Count, write the attempt, move the task on, and let the consequences follow."""
+        agent = row.agent
+        row.attempts += settlement.counts_attempt
+        row.crashes += settlement.counts_crash
+        row.releases = settlement.releases
+        row.solo = int(settlement.suspect or row.max_attempts == 1)
+        row.poison_pill = int(settlement.poison_pill)
+        if settlement.timeout_s is not None:
+            row.timeout_s = settlement.timeout_s
+        if settlement.next is Status.RETRYING:
+            row.retry_at = self.tx.now + seconds(settlement.delay_s)
+        self.work.end_claim(
+            row,
+            settlement.outcome.value,
+            status=settlement.next.value,
+            number=row.attempts if settlement.counts_attempt else 0,
+            usage=settlement.usage,
+            reason=settlement.reason,
+            error=settlement.error,
+            fingerprint=settlement.fingerprint,
+            exit_code=settlement.exit_code,
+            digest=settlement.digest,
+            retry_at=row.retry_at,
+            output=settlement.output,
+            decision=settlement.decision,
+            artifacts=settlement.artifacts,
+        )
+        _keep_results(row, settlement)
+        if settlement.outcome is Outcome.EXPIRED:
+            self.work.emit("task.expired", row, agent=agent, reason=settlement.reason)
+        elif settlement.outcome is Outcome.RELEASED:
+            self.work.emit("task.released", row, agent=agent, reason=settlement.reason)
+        answer = Settled(
+            task_id=row.id,
+            fence=row.fence,
+            outcome=settlement.outcome.value,
+            status=settlement.next.value,
+            retry_at=instant(row.retry_at),
+        )
+        self._move_on(row, settlement, agent)
+        return answer
+
+    def _move_on(self, row: Row, settlement: Settlement, agent: str | None) -> None:
+        """Where the task goes, and the one event that carries what a later memory of this attempt needs."""
+        work, reason, memory = self.work, settlement.reason, settlement.memory
+        work.dags.touch(row.dag)
+        work.touch(row)
+        if settlement.next is Status.COMPLETED:
+            row.status = "completed"
+            row.completed_at = work.now
+            work.emit("task.completed", row, agent=agent, reason=reason, data=memory)
+            if row.has_dependents:
+                work.release_dependents([row])
+        elif settlement.next is Status.DEAD_LETTERED:
+            row.status = "dead_lettered"
+            row.dead_lettered_at = work.now
+            work.emit("task.dead_lettered", row, agent=agent, reason=reason, data=memory)
+            cascade = Cascade(work, STEP)
+            cascade.bury(row)
+            cascade.run()
+        else:
+            row.agent = None
+            if settlement.fallback and row.fallback_lane is not None:
+                row.lane = row.fallback_lane
+                self.lanes.current(self.tx)
+                self.lanes.revive(self.tx, row.lane)
+            if settlement.next is Status.RETRYING:
+                row.status = "retrying"
+                row.due_at = row.retry_at
+                work.emit("task.retrying", row, agent=agent, reason=reason, data=memory)
+            else:
+                work.make_ready(row, agent=agent, reason=reason, data=memory)
+
+
+def _keep_results(row: Row, settlement: Settlement) -> None:
+    """Output and decision of the work; error, reason and exit code of the last failure."""
+    if settlement.next is Status.COMPLETED:
+        row.error = row.reason = None
+    elif settlement.outcome not in _NO_FAILURE:
+        row.error = settlement.error
+        row.reason = settlement.reason
+        row.exit_code = settlement.exit_code
+    if settlement.next is Status.COMPLETED or settlement.output is not None:
+        row.output_fence = row.fence
+        row.output_sanitized = int(settlement.output_sanitized)
+
+
+def cancelled_unwritten(row: Row, fence: int) -> bool:
+    """Whether it was cancelled while this fence held it, and that attempt is not written yet."""
+    return row.status == "cancelled" and row.fence == fence and row.due_at is not None
+
+
+def _by_duty(settlement: Settlement) -> bool:
+    """Decided by a duty, not by the agent that holds the claim."""
+    return settlement.outcome is Outcome.EXPIRED or (
+        settlement.outcome is Outcome.TIMED_OUT and settlement.digest == _BY_DUTY
+    )
+
+
+def _still_over(row: Row, settlement: Settlement, now: int) -> bool:
+    """The agent may have renewed since the duty looked."""
+    at = row.lease_expires_at if settlement.outcome is Outcome.EXPIRED else row.timeout_at
+    return at is not None and at <= now
+
+
+def _lost(row: Row, fence: int) -> LeaseLost:
+    return LeaseLost(f"Task {row.id} is not held under fence {fence}: stop working on it.")

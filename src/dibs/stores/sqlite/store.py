@@ -1,0 +1,243 @@
+"""The SQLite store: each method of the contract, handed to the engine as one function."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from dibs.stores.sqlite.engine import UNKNOWN, Engine
+from dibs.stores.sqlite.lanes import Lanes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dibs.errors import DibsError
+    from dibs.model.attempt import Attempt
+    from dibs.model.claim import News, Settled
+    from dibs.model.dag import Dag
+    from dibs.model.event import Event
+    from dibs.model.task import Task
+    from dibs.model.views import Page, Stats
+    from dibs.stores.sqlite.claim import Claiming
+    from dibs.stores.values import (
+        Claimed,
+        ClaimRequest,
+        Dependency,
+        Entry,
+        Expired,
+        Filter,
+        Inserted,
+        Insertion,
+        Renewal,
+        Settlement,
+    )
+
+
+def _system_clock() -> int:
+    return time.time_ns() // 1000
+
+
+class SqliteStore:
+    """Tasks in a SQLite file; `stores.contract` says what each method does.
+
+    Operations are imported when they are first used: a shell command needs one or two of them.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.url = f"sqlite:{engine.path}"
+        self._engine = engine
+        self._lanes = Lanes()
+        self._seen_lanes = Lanes()
+        """The reader's own: it runs in another thread."""
+        self._claiming: Claiming | None = None
+
+    @classmethod
+    def open(cls, path: str, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> SqliteStore:
+        """Open or create a database file. Raises Unavailable, with what to do."""
+        return cls(Engine(os.path.abspath(path), clock or _system_clock, blocking))
+
+    # Adding
+
+    async def insert(self, insertion: Insertion) -> Inserted:
+        from dibs.stores.sqlite import insert
+
+        if insert.is_plain(insertion):
+            prepared = insert.prepare(insertion)
+            return await self._engine.write(lambda tx: insert.insert_plain(tx, self._lanes, insertion, prepared))
+        return await self._engine.write(lambda tx: insert.insert(tx, self._lanes, insertion))
+
+    # Working
+
+    async def claim(self, request: ClaimRequest) -> Claimed:
+        from dibs.stores.sqlite import claim
+
+        if self._claiming is None:
+            self._claiming = claim.Claiming(self._lanes)
+        claiming = self._claiming
+        taken = await self._engine.write(
+            lambda tx: claiming.claim(tx, request), glance=lambda tx: claiming.glance(tx, request)
+        )
+        return claim.claims_from(taken)
+
+    async def start(self, held: Sequence[tuple[str, int]]) -> list[DibsError | None]:
+        from dibs.stores.sqlite import holding
+
+        return await self._engine.write(lambda tx: holding.start(tx, held))
+
+    async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+        from dibs.stores.sqlite import holding
+
+        return await self._engine.write(lambda tx: holding.renew(tx, renewals))
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+        from dibs.stores.sqlite import settle
+
+        return await self._engine.write(lambda tx: settle.settle(tx, self._lanes, settlements))
+
+    async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
+        from dibs.stores.sqlite import journal
+
+        return await self._engine.write(lambda tx: journal.write_journal(tx, task_id, fence, entries))
+
+    async def read_journal(self, task_id: str) -> list[Entry]:
+        from dibs.stores.sqlite import journal
+
+        return await self._engine.read(lambda tx: journal.read_journal(tx, task_id))
+
+    # Steering
+
+    async def cancel(self, target: str, reason: str | None) -> list[str]:
+        from dibs.stores.sqlite import cascade
+
+        return await self._engine.write(lambda tx: cascade.cancel(tx, target, reason))
+
+    async def spread(self, limit: int = 500, cause: str | None = None) -> list[str]:
+        from dibs.stores.sqlite import cascade
+
+        return await self._engine.write(
+            lambda tx: cascade.spread(tx, limit, cause),
+            glance=lambda tx: UNKNOWN if cascade.anything_to_spread(tx) else [],
+        )
+
+    async def revive(
+        self, task_id: str, *, payload: bytes | None = None, delay_s: float = 0.0, keep_steps: bool = True
+    ) -> Task:
+        from dibs.stores.sqlite import revive
+
+        return await self._engine.write(
+            lambda tx: revive.revive(tx, self._lanes, task_id, payload, delay_s, keep_steps)
+        )
+
+    async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
+        from dibs.stores.sqlite import links
+
+        return await self._engine.write(lambda tx: links.link(tx, task_id, dependencies))
+
+    async def reprioritise(self, task_id: str, priority: float) -> Task:
+        from dibs.stores.sqlite import links
+
+        return await self._engine.write(lambda tx: links.reprioritise(tx, task_id, priority))
+
+    # Time
+
+    def now(self) -> int:
+        return self._engine.clock()
+
+    async def elect(self, intervals_s: Mapping[str, float]) -> list[str]:
+        from dibs.stores.sqlite import timing
+
+        return await self._engine.write(
+            lambda tx: timing.elect(tx, intervals_s), glance=lambda tx: timing.elect_glance(tx, intervals_s)
+        )
+
+    async def postpone(self, duty: str, delay_s: float) -> None:
+        from dibs.stores.sqlite import timing
+
+        await self._engine.write(lambda tx: timing.postpone(tx, duty, delay_s))
+
+    async def promote(self, limit: int) -> int:
+        from dibs.stores.sqlite import timing
+
+        return await self._engine.write(
+            lambda tx: timing.promote(tx, limit), glance=lambda tx: timing.promote_glance(tx, limit)
+        )
+
+    async def expired(self, limit: int) -> list[Expired]:
+        from dibs.stores.sqlite import timing
+
+        return await self._engine.write(
+            lambda tx: timing.expired(tx, limit), glance=lambda tx: timing.expired_glance(tx, limit)
+        )
+
+    async def rerank(self, limit: int) -> int:
+        from dibs.stores.sqlite import timing
+
+        return await self._engine.write(
+            lambda tx: timing.rerank(tx, limit), glance=lambda tx: timing.rerank_glance(tx, limit)
+        )
+
+    async def overdue(self, limit: int) -> list[str]:
+        from dibs.stores.sqlite import timing
+
+        return await self._engine.write(
+            lambda tx: timing.overdue(tx, limit), glance=lambda tx: timing.overdue_glance(tx, limit)
+        )
+
+    async def prune(self, retention_s: float, limit: int) -> int:
+        from dibs.stores.sqlite import prune
+
+        return await self._engine.write(lambda tx: prune.prune(tx, retention_s, limit))
+
+    # Reading
+
+    async def get(self, ids: Sequence[str]) -> list[Task | None]:
+        from dibs.stores.sqlite import reading
+
+        return await self._engine.read(lambda tx: reading.get(tx, ids))
+
+    async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
+        from dibs.stores.sqlite import reading
+
+        return await self._engine.read(lambda tx: reading.find(tx, filter, limit, cursor))
+
+    async def dag(self, dag_id: str) -> Dag | None:
+        from dibs.stores.sqlite import reading
+
+        return await self._engine.read(lambda tx: reading.dag(tx, dag_id))
+
+    async def history(self, task_id: str) -> list[Attempt]:
+        from dibs.stores.sqlite import reading
+
+        return await self._engine.read(lambda tx: reading.history(tx, task_id))
+
+    async def stats(self, project: str) -> Stats:
+        from dibs.stores.sqlite import stats
+
+        return await self._engine.read(lambda tx: stats.stats(tx, self._seen_lanes, project))
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        from dibs.stores.sqlite import outbox
+
+        return await self._engine.read(lambda tx: outbox.read_after(tx.connection, after, limit, tx.now))
+
+    async def last_seq(self) -> int:
+        from dibs.stores.sqlite import outbox
+
+        return await self._engine.read(lambda tx: outbox.newest(tx.connection))
+
+    # Waiting and living
+
+    async def news(self) -> int:
+        return self._engine.news()
+
+    async def wait_for_news(self, since: int, timeout_s: float) -> int:
+        return await self._engine.wait_for_news(since, timeout_s)
+
+    async def check(self) -> list[str]:
+        from dibs.stores.sqlite import check
+
+        return await self._engine.read(check.check)
+
+    async def close(self) -> None:
+        await self._engine.close()

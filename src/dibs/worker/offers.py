@@ -1,0 +1,60 @@
+"""What a worker offers: its types, with the capabilities each of them comes with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.model.status import Status
+from dibs.rules import matching
+
+if TYPE_CHECKING:
+    from dibs.model.task import Task
+    from dibs.queue import Queue
+    from dibs.worker.app import App
+
+_LEFT_TO_DO = (Status.READY, Status.CLAIMED, Status.RUNNING, Status.VALIDATING, Status.RETRYING)
+
+
+class Offers:
+    """The types a worker claims, grouped: those with the same capabilities share one claim, in exact order."""
+
+    def __init__(self, app: App, agent: str, capabilities: frozenset[str]) -> None:
+        self._agent = agent
+        self._capabilities = {handler.type: capabilities | handler.capabilities for handler in app.handlers.values()}
+        groups: dict[frozenset[str], list[str]] = {}
+        for type, offered in self._capabilities.items():
+            groups.setdefault(offered, []).append(type)
+        self._groups = [(tuple(sorted(types)), tuple(sorted(offered))) for offered, types in groups.items()]
+
+    def in_turn(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
+        """The groups as (types, capabilities), another one first each time: none may starve the others."""
+        groups = list(self._groups)
+        if len(groups) > 1:
+            self._groups.append(self._groups.pop(0))
+        return groups
+
+    def could_take(self, task: Task) -> bool:
+        """Whether this worker may be handed the task, once it is ready."""
+        return matching.may_serve(
+            type=task.type,
+            assignee=task.assignee,
+            requires=task.requires,
+            models=task.models,
+            agent=self._agent,
+            capabilities=self._capabilities[task.type],
+            types=None,
+            offered_models=(),
+        )
+
+    async def left_to_do(self, queue: Queue) -> bool:
+        """Whether any task this worker could take is still under way or about to be, here or elsewhere."""
+        for type in self._capabilities:
+            cursor: str | None = None
+            while True:
+                page = await queue.find(status=_LEFT_TO_DO, type=type, cursor=cursor)
+                if any(self.could_take(task) for task in page.items):
+                    return True
+                cursor = page.cursor
+                if cursor is None:
+                    break
+        return False

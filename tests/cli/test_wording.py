@@ -1,0 +1,118 @@
+"""Times, sizes and trees in words."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from dibs.cli import drawing, wording
+from dibs.model.dag import Dag, Edge
+from dibs.model.event import Event
+from dibs.model.status import DagStatus, Status
+from dibs.model.task import Task
+
+if TYPE_CHECKING:
+    from tests.cli.conftest import Run
+
+NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-1, "0s"),
+        (0, "0.0s"),
+        (0.42, "0.4s"),
+        (12.9, "12s"),
+        (185, "3m 05s"),
+        (7_800, "2h 10m"),
+        (97_200, "1d 3h"),
+    ],
+)
+def test_span(seconds: float, words: str) -> None:
+    assert wording.span(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [(0.5, "now"), (5, "5s ago"), (185, "3m ago"), (7_300, "2h ago"), (200_000, "2d ago"), (-90, "in 1m")],
+)
+def test_relative(seconds: float, words: str) -> None:
+    assert wording.relative(NOW - timedelta(seconds=seconds), NOW) == words
+
+
+def test_unknown_cost_is_not_zero() -> None:
+    assert [wording.usd(cost) for cost in (None, 0, 0.5, 0.0304, 1234.5)] == [
+        "unknown",
+        "$0",
+        "$0.5",
+        "$0.0304",
+        "$1,234.5",
+    ]
+
+
+def test_a_task_is_called_by_its_title_its_ref_or_its_payload() -> None:
+    assert wording.title_of(Task(id="t", type="a", title="Title", ref="ref")) == "Title"
+    assert wording.title_of(Task(id="t", type="a", ref="ref")) == "ref"
+    assert wording.title_of(Task(id="t", type="a", payload={"n": 1})) == '{"n":1}'
+    assert wording.title_of(Task(id="t", type="a", payload="x" * 100)) == "x" * 59 + "…"
+    assert wording.title_of(Task(id="t", type="a")) == ""
+
+
+def test_an_event_says_who_why_and_what() -> None:
+    event = Event(
+        seq=1,
+        type="task.retrying",
+        at=NOW,
+        agent="coder-1",
+        reason="error",
+        data={"progress": 0.5, "note": "half\x1b[2J", "error": "first\nsecond"},
+    )
+    assert wording.about_event(event) == "coder-1 · error · 50% · half · first"
+    assert wording.about_event(event, None) == "coder-1 · error · 50% · half · first second"
+
+
+def test_the_tree_says_what_matters_in_each_status() -> None:
+    spawner = Task(id="p", type="plan", status=Status.PENDING)
+    dag = Dag(
+        id="dag_1",
+        status=DagStatus.RUNNING,
+        counts={"retrying": 1, "completed": 1},
+        tasks=[
+            spawner,
+            Task(id="c", type="child", parent_id="p", status=Status.SCHEDULED, run_after=NOW + timedelta(hours=1)),
+            Task(
+                id="r",
+                type="try",
+                status=Status.RETRYING,
+                attempts=1,
+                retry_at=NOW + timedelta(seconds=40),
+                error="e" * 60,
+            ),
+            Task(id="x", type="ship", status=Status.CANCELLED, reason="cancelled", cancel_reason="not needed"),
+        ],
+        edges=[Edge("c", "p", "child"), Edge("r", "x")],
+    )
+    assert "".join(text for text, _ in drawing.heading(dag)) == "● dag_1  running  1/2"
+    assert ["".join(text for text, _ in line) for line in drawing.tree(dag, NOW)] == [
+        "○ plan  pending  p",
+        "└─ ◷ child  scheduled  in 1h  c",
+        f"↻ try  retrying  1/3 · in 40s · {'e' * 39}…  r",
+        "└─ ⊘ ship  cancelled  cancelled · not needed  x",
+    ]
+
+
+def test_demo_passes_its_options_on(dibs: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+
+    def main(argv: list[str]) -> int:
+        seen.append(argv)
+        return 0
+
+    monkeypatch.setattr("dibs.demo.main", main)
+    dibs("demo", ok=True)
+    dibs("demo", "--json", "--pace", 0, "--url", "sqlite:x.db", ok=True)
+    assert seen == [[], ["--json", "--url=sqlite:x.db", "--pace=0.0"]]
+    assert dibs("demo", "--pace", "slow", "--json").error["field"] == "pace"
