@@ -125,9 +125,7 @@ def failed(
     )
 
 
-def released(
-    claim: Claim, *, delay_s: float = 0.0, reason: str = "released", usage: Usage | None = None
-) -> Settlement:
+def released(claim: Claim, *, delay_s: float = 0.0, reason: str = "released", usage: Usage | None = None) -> Settlement:
     """The work is given back unharmed. Releases in a row wait longer and longer, or the head of a lane livelocks."""
     releases = claim.task.releases + 1
     wait_s = retry.release_delay_s(releases, delay_s)
@@ -151,9 +149,7 @@ def expired(found: Expired, *, draw: float, poison: retry.PoisonPolicy | None = 
     claim = found.claim
     if found.timed_out:
         error = f"the attempt was still running after its timeout of {claim.timeout_s:g} s"
-        return failed(
-            claim, error, draw=draw, reason="timeout", outcome=Outcome.TIMED_OUT, poison=poison, by_duty=True
-        )
+        return failed(claim, error, draw=draw, reason="timeout", outcome=Outcome.TIMED_OUT, poison=poison, by_duty=True)
     reason = "crash" if found.confirmed else "expired"
     error = f"{claim.agent} did not renew its lease of {claim.lease_s:g} s"
     return failed(
@@ -174,16 +170,12 @@ def _next_timeout(claim: Claim, *, timed_out: bool) -> float | None:
     if task.timeout is None:
         return None
     if timed_out:
-        this = Attempt(
-            number=task.attempts + 1, fence=claim.fence, agent=claim.agent, outcome=Outcome.TIMED_OUT
-        )
+        this = Attempt(number=task.attempts + 1, fence=claim.fence, agent=claim.agent, outcome=Outcome.TIMED_OUT)
         task, previous = replace(task, attempts=task.attempts + 1), [*previous, this]
     return retry.timeout_s(task, previous)
 
 
-def _memory(
-    claim: Claim, *, output: Any = None, output_size: int = 0, error: str | None = None
-) -> dict[str, Any]:
+def _memory(claim: Claim, *, output: Any = None, output_size: int = 0, error: str | None = None) -> dict[str, Any]:
     """What a later memory of past work needs to know of this attempt; large parts by reference."""
     task = claim.task
     memory: dict[str, Any] = {}

@@ -20,7 +20,7 @@ from dibs.model.status import FINAL, HELD, Status
 from dibs.model.task import NewTask, Task
 from dibs.stores.values import Entry
 from dibs.testing import FakeClock
-from tests.model.wishes import CLAIMS, EDGES, FAILURES, FILTERS, GRAPHS, NUMBERS, SPECS, USAGE
+from tests.model.wishes import CLAIMS, EDGES, ENTRIES, FAILURES, FILTERS, GRAPHS, NUMBERS, SECONDS, SPECS, USAGE, WEEK
 from tests.model.worlds import World, open_worlds, scratch_folder
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class Stores(RuleBasedStateMachine):
     @rule(spec=SPECS, edges=EDGES, dag=st.none() | NUMBERS)
     def add(self, spec: dict[str, Any], edges: list[Any], dag: int | None) -> None:
         options = {**spec, **self._edges(edges, [])}
-        if dag is not None and self.dags:
-            options["dag"] = self.dags[dag % len(self.dags)]
+        if dag is not None and (dags := self._rows()):
+            options["dag"] = dags[dag % len(dags)]
         self._do(lambda queue, _: queue.add(**options))
 
     @rule(graph=GRAPHS)
@@ -91,13 +91,30 @@ class Stores(RuleBasedStateMachine):
         request: dict[str, Any] = {"capabilities": ("code", "web"), "limit": limit}
         self._do(lambda queue, _: queue.claim("ada", **request))
 
-    @precondition(lambda self: self.claims)
+    @rule(
+        ends=st.lists(st.sampled_from(["complete", "complete", "complete", "fail", "give up"]), min_size=1, max_size=4)
+    )
+    def work(self, ends: list[str]) -> None:
+        """An agent that can do everything takes what there is, and settles it."""
+        for number, end in enumerate(ends):
+            before = len(self.claims)
+            self._do(lambda queue, _: queue.claim("ada", capabilities=("code", "web"), lease=3600))
+            if len(self.claims) == before:
+                return
+            claims = self.claims[-1]
+            if end == "complete":
+                self._do(lambda queue, world, claims=claims, number=number: queue.complete(claims[world], number))  # type: ignore[misc]
+            else:
+                retry = end == "fail"
+                self._do(lambda queue, world, claims=claims, retry=retry: queue.fail(claims[world], "no", retry=retry))  # type: ignore[misc]
+
+    @precondition(lambda self: self._held())
     @rule(number=NUMBERS)
     def start(self, number: int) -> None:
         claims = self._pick(number)
         self._do(lambda queue, world: queue.start(claims[world]))
 
-    @precondition(lambda self: self.claims)
+    @precondition(lambda self: self._held())
     @rule(
         number=NUMBERS,
         usage=USAGE,
@@ -107,37 +124,25 @@ class Stores(RuleBasedStateMachine):
         claims = self._pick(number)
         self._do(lambda queue, world: queue.renew(claims[world], **usage, **more))
 
-    @precondition(lambda self: self.claims)
+    @precondition(lambda self: self._held())
     @rule(number=NUMBERS, output=st.sampled_from([None, "out", {"n": [1]}]), usage=USAGE)
     def complete(self, number: int, output: Any, usage: dict[str, Any]) -> None:
         claims = self._pick(number)
         self._do(lambda queue, world: queue.complete(claims[world], output, **usage))
 
-    @precondition(lambda self: self.claims)
-    @rule(number=NUMBERS, output=st.sampled_from([None, "out"]))
-    def complete_by_fence(self, number: int, output: Any) -> None:
-        claims = self._pick(number)
-        self._do(lambda queue, world: queue.complete((claims[world].task.id, claims[world].fence), output))
-
-    @precondition(lambda self: self.claims)
+    @precondition(lambda self: self._held())
     @rule(number=NUMBERS, failure=FAILURES)
     def fail(self, number: int, failure: dict[str, Any]) -> None:
         claims = self._pick(number)
         self._do(lambda queue, world: queue.fail(claims[world], **failure))
 
-    @precondition(lambda self: self.claims)
-    @rule(number=NUMBERS)
-    def fail_for_good(self, number: int) -> None:
-        claims = self._pick(number)
-        self._do(lambda queue, world: queue.fail(claims[world], "hopeless", retry=False))
-
-    @precondition(lambda self: self.claims)
+    @precondition(lambda self: self._held())
     @rule(number=NUMBERS, delay=st.sampled_from([0, 0, 3]))
     def release(self, number: int, delay: float) -> None:
         claims = self._pick(number)
         self._do(lambda queue, world: queue.release(claims[world], delay=delay))
 
-    @precondition(lambda self: self.claims)
+    @precondition(lambda self: self._held())
     @rule(
         number=NUMBERS,
         graph=st.lists(st.tuples(SPECS, EDGES), min_size=1, max_size=2),
@@ -146,25 +151,32 @@ class Stores(RuleBasedStateMachine):
     )
     def spawn(self, number: int, graph: list[Any], wait: bool, name: str | None) -> None:
         claims = self._pick(number)
-        self._do(lambda queue, world: queue.spawn_below(claims[world], self._graph(graph), wait=wait, name=name))
+        # Children that are waited for may not depend on live strangers.
+        tasks = self._graph(graph, strangers=not wait or number % 4 == 0)
+        self._do(lambda queue, world: queue.spawn_below(claims[world], tasks, wait=wait, name=name))
 
-    @precondition(lambda self: self.claims)
-    @rule(
-        number=NUMBERS,
-        entry=st.sampled_from(
-            [
-                Entry(kind="step", name="s", digest="one", value=b"1"),
-                Entry(kind="step", name="s", digest="two", value=b"2"),
-                Entry(kind="step", name="t", digest="one", value=b"[3]"),
-                Entry(kind="checkpoint", value=b"4"),
-                Entry(kind="checkpoint", value=b"5"),
-                Entry(kind="log", value=b'"line"'),
-            ]
-        ),
-    )
+    @precondition(lambda self: self._held())
+    @rule(number=NUMBERS, entry=ENTRIES)
     def record(self, number: int, entry: Entry) -> None:
         claims = self._pick(number)
         self._do(lambda queue, world: queue.record(claims[world], [entry]))
+
+    @precondition(lambda self: self.claims)
+    @rule(number=NUMBERS, verb=st.sampled_from(["complete", "fail", "release", "renew", "start", "spawn", "record"]))
+    def say_again(self, number: int, verb: str) -> None:
+        """Whoever ever held a task says something, perhaps what was said before; by its fence alone."""
+        claim = self.claims[number % len(self.claims)][0]
+        fence = (claim.task.id, claim.fence)
+        says: dict[str, Verb] = {
+            "complete": lambda queue, _: queue.complete(fence, 0),
+            "fail": lambda queue, _: queue.fail(fence, "no"),
+            "release": lambda queue, _: queue.release(fence),
+            "renew": lambda queue, _: queue.renew(fence),
+            "start": lambda queue, _: queue.start(fence),
+            "spawn": lambda queue, _: queue.spawn_below(fence, [NewTask("a")], name="one"),
+            "record": lambda queue, _: queue.record(fence, [Entry(kind="log", value=b"1")]),
+        }
+        self._do(says[verb])
 
     @precondition(lambda self: self.tasks)
     @rule(number=NUMBERS, fence=st.integers(0, 3))
@@ -180,10 +192,11 @@ class Stores(RuleBasedStateMachine):
         task_id = self.tasks[number % len(self.tasks)]
         self._do(lambda queue, _: queue.cancel(task_id, reason), unordered=True)
 
-    @precondition(lambda self: self.dags)
+    @precondition(lambda self: self._rows())
     @rule(number=NUMBERS)
     def cancel_dag(self, number: int) -> None:
-        dag_id = self.dags[number % len(self.dags)]
+        dags = self._rows()
+        dag_id = dags[number % len(dags)]
         self._do(lambda queue, _: queue.cancel(dag_id), unordered=True)
 
     @precondition(lambda self: self.tasks)
@@ -214,18 +227,14 @@ class Stores(RuleBasedStateMachine):
 
     # Time
 
-    @rule(seconds=st.sampled_from([0.3, 1, 4, 6, 11, 31, 900, 3700]), draw=st.sampled_from([0.0, 0.5, 0.99]))
+    @rule(seconds=SECONDS, draw=st.sampled_from([0.0, 0.5, 0.99]))
     def pass_time(self, seconds: float, draw: float) -> None:
         self.clock.advance(seconds)
         for world in self.worlds:
             world.draw = draw
         self._do(lambda queue, _: queue.run_duties())
-
-    @rule()
-    def a_week_later(self) -> None:
-        self.clock.advance(7 * 86_400 + 1)
-        self._do(lambda queue, _: queue.run_duties())
-        self._do(lambda queue, _: queue.prune())
+        if seconds >= WEEK:
+            self._do(lambda queue, _: queue.prune())
 
     # Reading
 
@@ -283,23 +292,29 @@ class Stores(RuleBasedStateMachine):
         task = self.known.get(task_id)
         return None if task is None else task["status"]
 
-    def _pick(self, number: int) -> list[Claim]:
-        """Mostly a claim that is held; sometimes any that ever was."""
-        held = [
+    def _held(self) -> list[list[Claim]]:
+        """The claims that still hold their task."""
+        return [
             claims
             for claims in self.claims
             if (task := self.known.get(claims[0].task.id)) is not None
             and task["status"] in HELD
             and task["fence"] == claims[0].fence
         ]
-        choices = held if held and number % 5 else self.claims
-        return choices[number % len(choices)]
 
-    def _edges(self, edges: list[Any], siblings: list[str]) -> dict[str, Any]:
+    def _pick(self, number: int) -> list[Claim]:
+        held = self._held()
+        return held[number % len(held)]
+
+    def _rows(self) -> list[str]:
+        """The dags that exist."""
+        return [dag_id for dag_id in self.dags if self.known.get(dag_id) is not None]
+
+    def _edges(self, edges: list[Any], siblings: list[str], *, strangers: bool = True) -> dict[str, Any]:
         """Edges to earlier siblings or to tasks that exist."""
         chosen: dict[str, str] = {}
         # Recent tasks are the ones that are still alive.
-        choices = self.tasks[-6:] + siblings * 3
+        choices = self.tasks[-6:] * strangers + siblings * 3
         for kind, number in edges:
             if choices:
                 chosen[choices[number % len(choices)]] = kind
@@ -307,12 +322,12 @@ class Stores(RuleBasedStateMachine):
             wanted: [name for name, kind in chosen.items() if kind == wanted] for wanted in ("after", "after_ended")
         }
 
-    def _graph(self, graph: list[Any]) -> list[NewTask]:
+    def _graph(self, graph: list[Any], *, strangers: bool = True) -> list[NewTask]:
         tasks: list[NewTask] = []
         refs: list[str] = []
         for number, (spec, edges) in enumerate(graph):
             ref = f"r{number}"
-            tasks.append(NewTask(ref=ref, **spec, **self._edges(edges, refs)))
+            tasks.append(NewTask(ref=ref, **spec, **self._edges(edges, refs, strangers=strangers)))
             refs.append(ref)
         return tasks
 
@@ -350,7 +365,7 @@ def _differences(where: str, wanted: Any, found: Any) -> Iterator[str]:
 
 TestStores = Stores.TestCase
 TestStores.settings = settings(
-    max_examples=EXAMPLES or 60,
+    max_examples=EXAMPLES or 80,
     stateful_step_count=40,
     deadline=None,
     derandomize=not EXAMPLES,

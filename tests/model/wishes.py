@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dibs.model.retry import Retry
 from dibs.model.task import CONTENT
+from dibs.stores.values import Entry
 
 TYPES = ("a", "b", "c")
 AGENTS = ("ada", "bob")
@@ -26,7 +27,7 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "requires": st.sampled_from([(), ("web",), ("code", "web")]),
     "assignee": st.sampled_from(["ada", "bob"]),
     "models": st.sampled_from([("large",), ("small", "large")]),
-    "fallback_models": st.just(("tiny",)),
+    "fallback_models": st.sampled_from([("tiny",), ("large",)]),
     "max_attempts": st.sampled_from([1, 2, 5]),
     "retry": st.sampled_from(
         ["immediate", "fixed:5s", Retry(jitter=0, timeout_multiplier=2), Retry(retry_on=("timeout",))]
@@ -100,3 +101,17 @@ FILTERS = st.fixed_dictionaries(
         "limit": st.sampled_from([1, 3]),
     },
 )
+
+ENTRIES = st.sampled_from(
+    [
+        Entry(kind="step", name="s", digest="one", value=b"1"),
+        Entry(kind="step", name="s", digest="two", value=b"2"),
+        Entry(kind="step", name="t", digest="one", value=b"[3]"),
+        Entry(kind="checkpoint", value=b"4"),
+        Entry(kind="checkpoint", value=b"5"),
+        Entry(kind="log", value=b'"line"'),
+    ]
+)
+
+WEEK = 7 * 86_400 + 1
+SECONDS = st.sampled_from([0.3, 1, 4, 6, 11, 31, 31, 900, 3700, 1, 6, WEEK])

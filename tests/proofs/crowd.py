@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import multiprocessing
 import traceback
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 SPAWN = multiprocessing.get_context("spawn")
 

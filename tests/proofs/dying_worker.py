@@ -1,7 +1,7 @@
 """A worker that kills itself with `kill -9` at the n-th call to its store, before or after the call takes effect.
 
-Run as `python -m tests.proofs.dying_worker URL N before|after OFFSET_S`; N = 0 never dies. The store's clock runs OFFSET_S
-ahead, so that leases of an earlier run are over at once.
+Run as `python -m tests.proofs.dying_worker URL N before|after OFFSET_S`; N = 0 never dies. The store's clock runs
+OFFSET_S ahead, so that leases of an earlier run are over at once.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Mortal:
 async def main() -> None:
     url, last, when, offset_s = sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4])
     store = open_store(url, clock=lambda: time.time_ns() // 1_000 + int(offset_s * 1e6))
-    queue = Queue(Mortal(store, last, when))  # type: ignore[arg-type]
+    queue = Queue(Mortal(store, last, when))
     async with dibs.Worker(app, queue, agent="mortal", concurrency=1) as worker:
         await worker.drain()
     await queue.close()

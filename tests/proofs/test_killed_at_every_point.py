@@ -7,11 +7,14 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import dibs
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 POINTS = 60
 

@@ -9,11 +9,14 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import dibs
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 TASKS = 2_000
 WORKERS = 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,6 +13,9 @@ import dibs
 from dibs import settling
 from dibs.model.status import Status
 from tests.proofs.crowd import run_crowd
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROCESSES = 16
 

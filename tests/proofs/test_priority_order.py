@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +12,9 @@ from dibs.model.instants import to_micros
 from dibs.rules import priority
 from dibs.sync import drive
 from dibs.testing import FakeClock
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 BOOSTS = [0, 0.01, 0.05, 0.1, 0.5, 1, 2, 10]
 
@@ -32,10 +35,11 @@ def _waiting(draw: random.Random, number: int) -> list[dibs.NewTask]:
             )
         )
         if i % 10 == 0:
+            above = f"t{i}"
             for link in range(draw.randint(1, 4)):
-                specs.append(
-                    dibs.NewTask("later", ref=f"t{i}-{link}", after=[f"t{i}" if link == 0 else f"t{i}-{link - 1}"])
-                )
+                below = f"t{i}-{link}"
+                specs.append(dibs.NewTask("later", ref=below, after=[above]))
+                above = below
     return specs
 
 
@@ -77,7 +81,7 @@ def test_claims_come_out_in_the_order_of_effective_priority(tmp_path: Path, stor
                 clock(),
             )
 
-        order = []
+        order: list[dibs.Task] = []
         while len(order) < take and (claims := queue.claim("agent", types=["code", "research", "design"], limit=100)):
             order += [claim.task for claim in claims]
         values = [exact(task) for task in order]

@@ -32,7 +32,7 @@ class SlowToAnswer:
 def test_a_claim_whose_caller_stopped_waiting_is_given_back() -> None:
     async def story() -> None:
         slow = SlowToAnswer(open_store("memory:"))
-        queue = Queue(slow)  # type: ignore[arg-type]
+        queue = Queue(slow)
         task = await queue.add("work")
         claiming = asyncio.ensure_future(queue.claim("impatient", lease=3600))
         await slow.claimed.wait()

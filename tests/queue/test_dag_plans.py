@@ -29,10 +29,15 @@ def test_leaving_the_block_submits_everything_in_one_commit() -> None:
 def test_an_error_inside_the_block_submits_nothing() -> None:
     async def story() -> None:
         async with dibs.connect("memory:") as queue:
-            with pytest.raises(ZeroDivisionError):
-                async with queue.dag("Half a plan") as dag:
+            dag = queue.dag("Half a plan")
+
+            async def plan() -> None:
+                async with dag:
                     dag.add("research")
                     raise ZeroDivisionError
+
+            with pytest.raises(ZeroDivisionError):
+                await plan()
             assert (await queue.stats()).by_status == {}
             with pytest.raises(dibs.Invalid):
                 _ = dag.id

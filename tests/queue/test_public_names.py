@@ -9,11 +9,42 @@ import pytest
 
 import dibs
 
-NAMES = """
-    App Attempt CONTENT ChildFailed Claim Conflict Context CycleDetected Dag Denied DibsError Event Fail
-    IllegalTransition Invalid KeyReused LeaseLost NewTask News NotFound Page Queue Release Retry RetryLater Settled
-    SyncQueue Task Unavailable Why Worker __version__ connect connect_sync
-""".split()
+NAMES = [
+    "App",
+    "Attempt",
+    "CONTENT",
+    "ChildFailed",
+    "Claim",
+    "Conflict",
+    "Context",
+    "CycleDetected",
+    "Dag",
+    "Denied",
+    "DibsError",
+    "Event",
+    "Fail",
+    "IllegalTransition",
+    "Invalid",
+    "KeyReused",
+    "LeaseLost",
+    "NewTask",
+    "News",
+    "NotFound",
+    "Page",
+    "Queue",
+    "Release",
+    "Retry",
+    "RetryLater",
+    "Settled",
+    "SyncQueue",
+    "Task",
+    "Unavailable",
+    "Why",
+    "Worker",
+    "__version__",
+    "connect",
+    "connect_sync",
+]
 
 
 def test_the_public_names_are_these() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import dibs
 from dibs.stores import nearest_file
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_without_a_url_the_environment_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

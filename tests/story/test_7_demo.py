@@ -143,6 +143,7 @@ def test_on_a_store_of_its_own_the_demo_touches_only_its_own_tasks(tmp_path: Pat
         playing.send_signal(signal.SIGINT)
         playing.communicate(timeout=30)
         # Stopped half-way, it leaves nothing that waits for agents who are gone.
+        assert list(tmp_path.glob("dibs-demo-*")) == []
         assert queue.get(mine.id).status == "ready"
         assert {task.status for task in queue.find(tag="demo").items} <= {"completed", "cancelled"}
 

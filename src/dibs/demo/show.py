@@ -53,7 +53,11 @@ def run(argv: Sequence[str] | None = None) -> int:
     folder = tempfile.mkdtemp(prefix="dibs-demo-")
     before = signal.signal(signal.SIGTERM, _leave)
     try:
-        return _run(options, folder)
+        code = _run(options, folder)
+        if options.url and code == 0:
+            # The tasks are elsewhere; a ledger and a log that agree with them are of no more use.
+            shutil.rmtree(folder, ignore_errors=True)
+        return code
     except KeyboardInterrupt:
         shutil.rmtree(folder, ignore_errors=True)
         sys.stderr.write("Interrupted; the agents were stopped.\n")

@@ -25,7 +25,8 @@ Rules that hold for every method:
   cancel by request), and their own consequences spread in turn. A store applies at most ~500 tasks per transaction: a
   task whose consequences are not applied yet is marked, and `spread` goes on with marked tasks until none is left.
 - **Dags.** A task's `dag_id` is never empty. A standalone task has a virtual dag (`model.ids.dag_of`), without a
-  row. The row appears when the first edge or child joins it (policy `rules.graph.IMPLICIT`), or when a dag is inserted. A dag's status follows
+  row. The row appears when the first edge or child joins it (policy `rules.graph.IMPLICIT`), or when a dag is
+  inserted. A dag's status follows
   `rules.graph.dag_status` whenever one of its tasks starts, ends or is added, with events `dag.started`,
   `dag.completed`, `dag.failed`, `dag.cancelled`. A failing dag (closing) is failed at once and stays so. Inserting
   into a dag that is failed or cancelled is refused (Conflict, code `dag_closed`); into a completed one reopens it.
@@ -73,6 +74,11 @@ class Store(Protocol):
     suspending."""
 
     url: str
+
+    @property
+    def schema_version(self) -> int | None:
+        """The version of the schema it uses; None where there is none."""
+        ...
 
     # Adding
 
@@ -137,7 +143,8 @@ class Store(Protocol):
 
         Held: apply. An EXPIRED or TIMED_OUT-by-duty settlement is applied only while the lease or timeout is still
         over (else it is answered LeaseLost) — both are marked by outcome EXPIRED, or TIMED_OUT with digest `duty`.
-        Not held, but this fence was settled before by its agent: with an equal digest the recorded answer, else IllegalTransition.
+        Not held, but this fence was settled before by its agent: with an equal digest the recorded answer, else
+        IllegalTransition.
         A task cancelled under this fence: a settlement by its agent is answered IllegalTransition, and the attempt is
         recorded once as `cancelled` with its usage. Anything else: LeaseLost.
 

@@ -58,18 +58,12 @@ def _examine(args: Namespace) -> dict[str, Any]:
             warnings.append(f"{dead:,} dead letters wait for a decision: `dibs dlq ls`.")
         return {
             "url": queue.url,
-            "version": version_of(store),
+            "version": store.schema_version,
             "findings": findings,
             "warnings": warnings,
             "lanes": len(stats.lanes),
             "agents": stats.agents,
         }
-
-
-def version_of(store: Any) -> int | None:
-    """The version of the store's schema; None where the store does not say."""
-    version = getattr(store, "schema_version", None)
-    return int(version) if version is not None else None
 
 
 def _print_report(report: dict[str, Any], sound: bool) -> None:
@@ -98,7 +92,7 @@ def _print_report(report: dict[str, Any], sound: bool) -> None:
 def upgrade(args: Namespace) -> int:
     """Opening a store migrates it; this says what it has become."""
     with opened(args) as queue:
-        version = version_of(queue.queue.store)
+        version = queue.queue.store.schema_version
         url = queue.url
     if args.json:
         print_json({"url": url, "version": version})

@@ -54,6 +54,10 @@ class MemoryStore:
         self._open: Shared | None = open_shared(name, clock)
 
     @property
+    def schema_version(self) -> None:
+        return None
+
+    @property
     def _shared(self) -> Shared:
         if self._open is None:
             raise Unavailable("This memory store is closed: open it again.")

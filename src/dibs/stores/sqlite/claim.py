@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.lanes import Lanes
 
 HEARD_EVERY_S = 5.0
+_REMEMBERED = 1_000
 
 _HEARD = """
 INSERT INTO agents (project, id, offer, heard_at) VALUES (?, ?, ?, ?)
@@ -63,13 +64,13 @@ class Claiming:
     def __init__(self, lanes: Lanes) -> None:
         self._lanes = lanes
         self._heard: dict[tuple[str, str], tuple[Offer, int]] = {}
-        self._was_empty = False
+        self._idle: set[tuple[str, str]] = set()
 
     # Without a transaction
 
     def glance(self, tx: Transaction, request: ClaimRequest) -> Claimed | Taken | _Unknown:
         """Answer an idle claim without taking the lock. Busy claims do not pay for looking twice."""
-        if not self._was_empty or not self._was_heard(tx, request):
+        if (request.project, request.agent) not in self._idle or not self._was_heard(tx, request):
             return UNKNOWN
         if request.claim_id is not None and tx.row(_EARLIER, (request.project, request.claim_id)):
             return UNKNOWN
@@ -87,7 +88,7 @@ class Claiming:
             if earlier is not None:
                 return _still_held(tx, decode(earlier[0]))
         chosen = _fitting(self._candidates(tx, request, request.limit), request)
-        self._was_empty = not chosen
+        self._note_idle(request, idle=not chosen)
         if not chosen:
             return Claimed(next_due_in=self._next_due_in(tx, request))
         return self._take(tx, request, chosen)
@@ -158,6 +159,15 @@ class Claiming:
 
     # Agents
 
+    def _note_idle(self, request: ClaimRequest, *, idle: bool) -> None:
+        """Remember whose last claim found nothing: only they look before they ask for the lock."""
+        if not idle:
+            self._idle.discard((request.project, request.agent))
+            return
+        if len(self._idle) > _REMEMBERED:
+            self._idle.clear()
+        self._idle.add((request.project, request.agent))
+
     def _was_heard(self, tx: Transaction, request: ClaimRequest) -> bool:
         """Whether this agent, with this offer, was written down a short while ago."""
         offer = Offer(request.capabilities, request.types, request.models)
@@ -167,6 +177,8 @@ class Claiming:
             found = tx.row("SELECT offer, heard_at FROM agents WHERE project = ? AND id = ?", name)
             if found is None:
                 return False
+            if len(self._heard) > _REMEMBERED:
+                self._heard.clear()
             known = self._heard[name] = (msgspec.json.decode(found[0], type=Offer), found[1])
         return known[0] == offer and 0 <= tx.now - known[1] < seconds(HEARD_EVERY_S)
 

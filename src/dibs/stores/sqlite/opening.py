@@ -48,6 +48,8 @@ def connect(path: str) -> apsw.Connection:
     """A connection with the settings that every connection of this store has."""
     connection = apsw.Connection(path)
     connection.set_busy_timeout(_BUSY_MS)
+    # Else SQLite plans a statement anew whenever a LIMIT is bound to it: 119 µs instead of 11 for the claim.
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     return connection
 
 
@@ -61,7 +63,7 @@ def tune(connection: apsw.Connection) -> None:
 
 def migrate(connection: apsw.Connection, turns: Turns, path: str) -> None:
     """Make the file ours and its schema the newest, or refuse it and change nothing."""
-    if _version(connection, path) == _newest() and _journal(connection) == "wal":
+    if _version(connection, path) == newest_version() and _journal(connection) == "wal":
         return
     turns.take()
     try:
@@ -75,7 +77,7 @@ def migrate(connection: apsw.Connection, turns: Turns, path: str) -> None:
                 if number > version:
                     with open(os.path.join(_MIGRATIONS, name), encoding="utf-8") as file:
                         connection.execute(file.read())
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {_newest()}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {newest_version()}")
             connection.execute("COMMIT")
         except BaseException:
             if connection.in_transaction:
@@ -120,9 +122,9 @@ def _version(connection: apsw.Connection, path: str) -> int:
                 f"{path} is a database of another program: choose another path, dibs will not touch that one."
             )
         return 0
-    if version > _newest():
+    if version > newest_version():
         raise Unavailable(
-            f"{path} was written by a newer dibs (schema {version}, this one knows {_newest()}): upgrade dibs."
+            f"{path} was written by a newer dibs (schema {version}, this one knows {newest_version()}): upgrade dibs."
         )
     return version
 
@@ -132,5 +134,5 @@ def _migrations() -> list[tuple[int, str]]:
     return sorted((int(name[:4]), name) for name in os.listdir(_MIGRATIONS) if name.endswith(".sql"))
 
 
-def _newest() -> int:
+def newest_version() -> int:
     return _migrations()[-1][0]

@@ -138,7 +138,8 @@ def prune(connection: apsw.Connection, before: int, limit: int) -> None:
 def _event(seq: int, type: str, at: Any, agent: str | None, reason: str | None, item: Any) -> Event:
     if isinstance(item, str):
         return Event(seq=seq, type=type, at=at, task_id=item, dag_id=dag_of(item), agent=agent, reason=reason)
-    event = Event(seq=seq, type=type, at=at, task_id=item[0], dag_id=item[1], agent=agent, reason=reason)
+    dag_id = item[1] or dag_of(item[0])
+    event = Event(seq=seq, type=type, at=at, task_id=item[0], dag_id=dag_id, agent=agent, reason=reason)
     if len(item) > 2:
         event.data = item[2]
     return event

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dibs.stores.sqlite.engine import UNKNOWN, Engine
 from dibs.stores.sqlite.lanes import Lanes
+from dibs.stores.sqlite.opening import newest_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -56,6 +57,10 @@ class SqliteStore:
     def open(cls, path: str, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> SqliteStore:
         """Open or create a database file. Raises Unavailable, with what to do."""
         return cls(Engine(os.path.abspath(path), clock or _system_clock, blocking))
+
+    @property
+    def schema_version(self) -> int:
+        return newest_version()
 
     # Adding
 

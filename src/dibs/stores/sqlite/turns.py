@@ -1,19 +1,24 @@
-"""Processes take turns at writing, in a queue of the operating system.
+"""Processes take turns at writing, so that none of them waits long while many write.
 
-SQLite's own `busy_timeout` sleeps and tries again, so that among many writers an unlucky one waits for
-seconds. A lock of the system wakes the next one at once, but whoever lets go of it may take it again before
-the woken one runs. Hence two locks: wait for `next`, then for `current`, then let go of `next`. Nobody
-passes the one who holds `next`.
+SQLite's own `busy_timeout` sleeps longer and longer, so that among many writers an unlucky one waits for seconds. And
+whoever lets go of a lock may take it again before a waiting one looks. Hence two locks: wait for `next`, then for
+`current`, then let go of `next`. Nobody passes the one who holds `next`.
+
+Turns are manners, not safety: SQLite's lock keeps writers apart. So nobody waits for a turn for ever. A process that
+was stopped while it held a turn delays others once by `LONGEST_S`, and does not lock them out.
 """
 
 from __future__ import annotations
 
 import os
+from _thread import allocate_lock, start_new_thread
 
 try:
     import fcntl
 except ImportError:  # Windows: SQLite's own waiting has to do.
     fcntl = None  # type: ignore[assignment]
+
+LONGEST_S = 2.0
 
 
 class Turns:
@@ -27,10 +32,13 @@ class Turns:
             self._next = os.open(path + "-lock-next", flags, 0o666)
 
     def take(self) -> None:
-        """Wait until nobody else writes."""
-        if self._current >= 0:
-            fcntl.flock(self._next, fcntl.LOCK_EX)
-            fcntl.flock(self._current, fcntl.LOCK_EX)
+        """Wait until nobody else writes, but no longer than `LONGEST_S`."""
+        if self._current < 0:
+            return
+        _lock(self._next)
+        try:
+            _lock(self._current)
+        finally:
             fcntl.flock(self._next, fcntl.LOCK_UN)
 
     def give(self) -> None:
@@ -44,3 +52,45 @@ class Turns:
             if descriptor >= 0:
                 os.close(descriptor)
         self._current = self._next = -1
+
+
+def _lock(descriptor: int) -> None:
+    """Take a lock, or give up after `LONGEST_S`.
+
+    The system's call for it cannot be told to give up, so a thread makes it: waiting in the system's queue is fair
+    and costs nothing, which looking again and again is not and does.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        _Waiting(descriptor).wait()
+
+
+class _Waiting:
+    """A thread in the system's queue for a lock, and whether anybody still wants what it gets."""
+
+    __slots__ = ("_descriptor", "_given_up", "_guard", "_taken")
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._guard = allocate_lock()
+        self._taken = allocate_lock()
+        self._given_up = False
+
+    def wait(self) -> None:
+        self._taken.acquire()
+        start_new_thread(self._queue_up, ())
+        if not self._taken.acquire(timeout=LONGEST_S):
+            with self._guard:
+                self._given_up = True
+
+    def _queue_up(self) -> None:
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+        except OSError:  # the store was closed meanwhile
+            return
+        with self._guard:
+            if self._given_up:
+                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+            else:
+                self._taken.release()

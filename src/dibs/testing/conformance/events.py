@@ -66,10 +66,10 @@ class Events(Topic):
         assert (failed.data["payload"], failed.data["error"]) == ({"prompt": "hi"}, "no luck")
 
     async def test_a_completion_carries_payload_and_output(self, queue: Queue) -> None:
-        await queue.add("job", {"prompt": "hi"})
+        task = await queue.add("job", {"prompt": "hi"})
         await finish(queue, "job", ["ho"])
         done = (await events(queue))[-1]
-        assert done.type == "task.completed"
+        assert (done.type, done.task_id, done.dag_id) == ("task.completed", task.id, task.dag_id)
         assert (done.data["payload"], done.data["output"]) == ({"prompt": "hi"}, ["ho"])
 
     async def test_what_is_large_is_carried_by_reference(self, queue: Queue) -> None:

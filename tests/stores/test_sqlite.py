@@ -1,0 +1,452 @@
+"""What only the SQLite store promises: refusals when opening, query plans, many processes, group commit, forks."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import msgspec
+import pytest
+
+from dibs.errors import KeyReused, NotFound, Unavailable
+from dibs.model.ids import new_id
+from dibs.model.status import Outcome, Status
+from dibs.model.task import Task
+from dibs.stores.sqlite import SqliteStore, opening
+from dibs.stores.sqlite.rows import Spec
+from dibs.stores.sqlite.statements import sql
+from dibs.stores.values import ClaimRequest, Dependency, Draft, Insertion, LaneKey, Settlement
+from dibs.sync import drive
+from dibs.testing import FakeClock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+LANE = LaneKey("default", "job")
+
+
+def draft(payload: Any = None, *, after: tuple[str, ...] = (), body_hash: str | None = None, **spec: Any) -> Draft:
+    task = Task(**{"id": new_id("task"), "type": "job", "payload": payload, **spec})
+    return Draft(
+        task=task,
+        payload=msgspec.json.encode(payload),
+        lane=LANE,
+        dependencies=tuple(Dependency(parent) for parent in after),
+        body_hash=body_hash,
+    )
+
+
+def done(task_id: str, fence: int, output: bytes | None = None) -> Settlement:
+    return Settlement(
+        task_id=task_id,
+        fence=fence,
+        outcome=Outcome.COMPLETED,
+        next=Status.COMPLETED,
+        digest="done",
+        output=output,
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "dibs.db")
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[SqliteStore]:
+    opened = SqliteStore.open(path, blocking=True)
+    yield opened
+    drive(opened.close())
+
+
+# Opening
+
+
+def test_opening_creates_the_folder(tmp_path: Path) -> None:
+    store = SqliteStore.open(str(tmp_path / "a" / "b" / "dibs.db"), blocking=True)
+    assert drive(store.check()) == []
+    drive(store.close())
+    assert (tmp_path / "a" / "b" / "dibs.db").exists()
+
+
+def test_commits_are_durable(store: SqliteStore) -> None:
+    connection = store._engine._writer
+    assert connection.execute("PRAGMA synchronous").get == 2
+    assert connection.execute("PRAGMA journal_mode").get == "wal"
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone(path: str) -> None:
+    content = "not a database, but somebody's notes\n" * 100
+    with open(path, "w") as file:
+        file.write(content)
+    with pytest.raises(Unavailable, match="not a SQLite database"):
+        SqliteStore.open(path, blocking=True)
+    with open(path) as file:
+        assert file.read() == content
+
+
+def test_a_database_of_another_program_is_refused_and_left_alone(path: str) -> None:
+    other = apsw.Connection(path)
+    other.execute("CREATE TABLE notes (text TEXT)")
+    with pytest.raises(Unavailable, match="another program"):
+        SqliteStore.open(path, blocking=True)
+    assert other.execute("SELECT group_concat(name) FROM sqlite_schema").get == "notes"
+    assert other.execute("PRAGMA journal_mode").get == "delete"
+    other.close()
+
+
+def test_a_newer_schema_is_refused(path: str) -> None:
+    drive(SqliteStore.open(path, blocking=True).close())
+    later = apsw.Connection(path)
+    later.execute("PRAGMA user_version = 999")
+    later.close()
+    with pytest.raises(Unavailable, match=r"newer dibs.*upgrade"):
+        SqliteStore.open(path, blocking=True)
+
+
+def test_a_folder_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Unavailable, match="is a folder"):
+        SqliteStore.open(str(tmp_path), blocking=True)
+
+
+def test_a_parent_that_is_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(Unavailable, match="cannot be created"):
+        SqliteStore.open(str(tmp_path / "file" / "dibs.db"), blocking=True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anything")
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_what_is_read_only_is_refused(tmp_path: Path, what: str) -> None:
+    folder = tmp_path / "folder"
+    path = folder / "dibs.db"
+    drive(SqliteStore.open(str(path), blocking=True).close())
+    target = path if what == "file" else folder
+    target.chmod(0o444 if what == "file" else 0o555)
+    try:
+        with pytest.raises(Unavailable, match=r"read-only|not writable"):
+            SqliteStore.open(str(path), blocking=True)
+    finally:
+        target.chmod(0o755)
+
+
+def test_a_read_only_file_is_refused_whoever_asks(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    drive(SqliteStore.open(path, blocking=True).close())
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda name, mode: mode != os.W_OK and allowed(name, mode))
+    with pytest.raises(Unavailable, match="is read-only"):
+        SqliteStore.open(path, blocking=True)
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (apsw.BusyError("busy"), "locked by another program"),
+        (apsw.FullError("full"), "disk is full"),
+        (apsw.CorruptError("malformed"), "damaged"),
+        (apsw.IOError("disk I/O"), "check the disk"),
+        (apsw.CantOpenError("cantopen"), "cannot be opened"),
+        (OSError(28, "No space left"), "check the disk"),
+    ],
+)
+def test_trouble_below_is_said_in_one_sentence(error: apsw.Error | OSError, advice: str) -> None:
+    said = opening.unavailable(error, "/x/dibs.db")
+    assert advice in said.message
+    assert said.code == "unavailable"
+
+
+def test_many_processes_may_open_a_new_file_at_once(path: str) -> None:
+    program = (
+        "import sys\n"
+        "from dibs.stores.sqlite import SqliteStore\n"
+        "from dibs.sync import drive\n"
+        "store = SqliteStore.open(sys.argv[1], blocking=True)\n"
+        "assert drive(store.check()) == []\n"
+        "drive(store.close())\n"
+    )
+    processes = [subprocess.Popen([sys.executable, "-c", program, path]) for _ in range(8)]
+    assert [process.wait(timeout=60) for process in processes] == [0] * 8
+
+
+# Surviving
+
+
+def test_what_was_answered_survives_kill_9(path: str) -> None:
+    program = (
+        "import asyncio, os, signal, sys\n"
+        "import msgspec\n"
+        "from dibs.stores.sqlite import SqliteStore\n"
+        "from dibs.stores.values import Draft, Insertion, LaneKey\n"
+        "from dibs.model.task import Task\n"
+        "async def main():\n"
+        "    store = SqliteStore.open(sys.argv[1])\n"
+        "    for number in range(20):\n"
+        "        task = Task(id=f'task_{number:03}', type='job')\n"
+        "        made = Draft(task=task, payload=b'null', lane=LaneKey('default', 'job'))\n"
+        "        await store.insert(Insertion(drafts=[made]))\n"
+        "    asyncio.ensure_future(store.check())\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "asyncio.run(main())\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, path], timeout=60, check=False)
+    assert ended.returncode == -signal.SIGKILL
+    store = SqliteStore.open(path, blocking=True)
+    assert drive(store.stats("default")).by_status == {"ready": 20}
+    assert drive(store.check()) == []
+    drive(store.close())
+
+
+def test_a_store_opened_before_a_fork_refuses_to_work_in_the_child(store: SqliteStore) -> None:
+    child = os.fork()
+    if child == 0:
+        try:
+            drive(store.get(["task_x"]))
+        except Unavailable as refused:
+            os._exit(0 if "connect again" in refused.message else 2)
+        except BaseException:
+            os._exit(3)
+        os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert drive(store.get(["task_x"])) == [None]
+
+
+def test_a_closed_store_says_so(path: str) -> None:
+    store = SqliteStore.open(path, blocking=True)
+    drive(store.close())
+    drive(store.close())
+    with pytest.raises(Unavailable, match="closed"):
+        drive(store.get([]))
+
+
+# Writing together
+
+
+def test_writes_that_wait_together_are_committed_together(path: str) -> None:
+    async def main() -> None:
+        store = SqliteStore.open(path)
+        await store.insert(Insertion(drafts=[draft()]))
+        engine = store._engine
+        commits = 0
+        serve = engine._commit
+
+        def counted(jobs: Any) -> Any:
+            nonlocal commits
+            commits += 1
+            return serve(jobs)
+
+        engine._commit = counted  # type: ignore[method-assign]
+        with_turn = opening.connect(path)
+        with_turn.execute("BEGIN IMMEDIATE")
+        adds = [asyncio.ensure_future(store.insert(Insertion(drafts=[draft(n)]))) for n in range(50)]
+        await asyncio.sleep(0.05)
+        with_turn.execute("COMMIT")
+        with_turn.close()
+        await asyncio.gather(*adds)
+        assert commits <= 2
+        assert (await store.stats("default")).by_status == {"ready": 51}
+        events = await store.events(0, 1000)
+        assert [event.seq for event in events] == list(range(1, 103))
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_one_that_fails_does_not_harm_its_neighbours(path: str) -> None:
+    async def main() -> None:
+        store = SqliteStore.open(path)
+        await store.insert(Insertion(drafts=[draft(1, key="k", body_hash="one")]))
+        answers = await asyncio.gather(
+            store.insert(Insertion(drafts=[draft(2)])),
+            store.insert(Insertion(drafts=[draft(3), draft(3, key="k", body_hash="other")])),
+            store.insert(Insertion(drafts=[draft(4, after=("task_unknown",))])),
+            store.insert(Insertion(drafts=[draft(5)])),
+            return_exceptions=True,
+        )
+        assert [type(answer).__name__ for answer in answers] == ["Inserted", "KeyReused", "NotFound", "Inserted"]
+        assert isinstance(answers[1], KeyReused)
+        assert isinstance(answers[2], NotFound)
+        assert (await store.stats("default")).by_status == {"ready": 3}
+        assert [event.seq for event in await store.events(0, 100)] == list(range(1, 7))
+        assert await store.check() == []
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_commit_in_another_process_is_news(path: str) -> None:
+    async def main() -> None:
+        store, other = SqliteStore.open(path), SqliteStore.open(path, blocking=True)
+        seen = await store.news()
+        waiting = asyncio.ensure_future(store.wait_for_news(seen, 10))
+        await asyncio.sleep(0.02)
+        assert not waiting.done()
+        began = time.monotonic()
+        drive(other.insert(Insertion(drafts=[draft()])))
+        assert await waiting != seen
+        assert time.monotonic() - began < 5
+        assert await store.wait_for_news(await store.news(), 0.01) == await store.news()
+        drive(other.close())
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_an_idle_claim_takes_no_write_lock(path: str, store: SqliteStore) -> None:
+    request = ClaimRequest(agent="ada")
+    assert drive(store.claim(request)).claims == []
+    writer = opening.connect(path)
+    writer.execute("BEGIN IMMEDIATE")
+    assert drive(store.claim(request)).claims == []
+    writer.execute("ROLLBACK")
+    writer.close()
+
+
+@pytest.mark.alone
+def test_sixteen_processes_wait_less_than_a_second_each(path: str) -> None:
+    drive(SqliteStore.open(path, blocking=True).close())
+    program = (
+        "import sys, time\n"
+        "from dibs.stores.sqlite import SqliteStore\n"
+        "from dibs.sync import drive\n"
+        "store = SqliteStore.open(sys.argv[1], blocking=True)\n"
+        "longest, end = 0.0, time.monotonic() + 3\n"
+        "while time.monotonic() < end:\n"
+        "    began = time.monotonic()\n"
+        "    drive(store.postpone('nothing', 0))\n"
+        "    longest = max(longest, time.monotonic() - began)\n"
+        "print(longest)\n"
+    )
+    command = [sys.executable, "-c", program, path]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(16)]
+    waits = [float(process.communicate(timeout=100)[0]) for process in processes]
+    assert max(waits) < 1.0
+
+
+# Plans
+
+
+def plan(store: SqliteStore, text: str, parameters: tuple[Any, ...]) -> str:
+    rows = store._engine._writer.execute("EXPLAIN QUERY PLAN " + text, parameters)
+    return "\n".join(row[3] for row in rows)
+
+
+def test_a_claim_reads_heads_of_lanes_and_no_other_task(store: SqliteStore) -> None:
+    drive(store.insert(Insertion(drafts=[draft(number) for number in range(100)])))
+    steps = plan(store, sql("claim"), ("[[1, 0.0]]", 10)).splitlines()
+    assert not [step for step in steps if "TEMP B-TREE" in step]
+    assert not [step for step in steps if step.startswith("SCAN") and step.split()[1] in ("t", "h", "s", "tasks")]
+    assert len([step for step in steps if "USING COVERING INDEX task_ready (lane=?" in step]) == 3
+    assert [step for step in steps if "task_ready" in step and "rank=? AND n>?" in step]
+    assert [step for step in steps if "task_ready" in step and "rank>?" in step]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("claim_take", ()),
+        ("claim_read", ("[1]",)),
+        ("settle_look", ('["x"]',)),
+        ("settle_attempts", ("[[1]]", 0)),
+        ("settle", ("[1]", 0)),
+        ("insert_look", ('["x"]',)),
+        ("next_due", ("[1]",)),
+    ],
+)
+def test_no_hot_statement_scans_the_tasks(store: SqliteStore, name: str, parameters: tuple[Any, ...]) -> None:
+    given: Any = parameters
+    if name == "claim_take":
+        wanted = ("status", "agent", "models", "lease_s", "lease_expires_at", "now", "started_at", "numbers")
+        given = dict.fromkeys(wanted)
+    steps = plan(store, sql(name), given).splitlines()
+    assert not [step for step in steps if step.startswith("SCAN") and step.split()[1] in ("t", "s", "tasks")], steps
+
+
+def test_a_claim_makes_few_statements_whatever_its_size(store: SqliteStore) -> None:
+    drive(store.insert(Insertion(drafts=[draft(number) for number in range(400)])))
+    for _ in range(2):
+        drive(store.claim(ClaimRequest(agent="ada", limit=1)))
+    made: list[str] = []
+
+    def trace(_: apsw.Cursor, text: str, __: Any) -> bool:
+        made.append(text)
+        return True
+
+    store._engine._writer.exec_trace = trace
+    claims = drive(store.claim(ClaimRequest(agent="ada", limit=300))).claims
+    assert len(claims) == 300
+    assert len(made) <= 6
+    made.clear()
+    drive(store.settle([done(claim.task.id, claim.fence, b"1") for claim in claims]))
+    assert len(made) <= 6
+    store._engine._writer.exec_trace = None
+
+
+# Keeping
+
+
+def test_specifications_have_the_names_and_defaults_of_tasks() -> None:
+    task = {field.name: field for field in msgspec.structs.fields(Task)}
+    for field in msgspec.structs.fields(Spec):
+        assert field.default == task[field.name].default, field.name
+
+
+def test_a_long_output_is_kept_apart_and_read_back(store: SqliteStore) -> None:
+    drive(store.insert(Insertion(drafts=[draft()])))
+    [claim] = drive(store.claim(ClaimRequest(agent="ada"))).claims
+    text = "é" * 100_000
+    drive(store.settle([done(claim.task.id, claim.fence, msgspec.json.encode(text))]))
+    assert store._engine._writer.execute("SELECT count(*) FROM blobs").get == 1
+    [task] = drive(store.get([claim.task.id]))
+    assert task is not None
+    assert task.output == text
+
+
+def test_an_idle_lane_is_retired_and_comes_back_with_its_next_task(path: str) -> None:
+    clock = FakeClock()
+    store = SqliteStore.open(path, clock=clock, blocking=True)
+    other = SqliteStore.open(path, clock=clock, blocking=True)
+    request = ClaimRequest(agent="ada")
+    drive(other.insert(Insertion(drafts=[draft()])))
+    [claim] = drive(store.claim(request)).claims
+    drive(store.settle([done(claim.task.id, claim.fence)]))
+    drive(store.prune(1e9, 100))
+    clock.advance(86_401)
+    drive(store.prune(1e9, 100))
+    assert store._engine._writer.execute("SELECT count(*) FROM lanes WHERE retired_at IS NULL").get == 0
+    drive(other.insert(Insertion(drafts=[draft()])))
+    assert len(drive(store.claim(request)).claims) == 1
+    assert drive(store.check()) == []
+    drive(store.close())
+    drive(other.close())
+
+
+def test_check_finds_a_count_that_is_wrong(store: SqliteStore) -> None:
+    parent = draft()
+    drive(store.insert(Insertion(drafts=[parent, draft(after=(parent.task.id,))])))
+    assert drive(store.check()) == []
+    store._engine._writer.execute("UPDATE tasks SET open = 2 WHERE open = 1")
+    assert any("counts 2 open edges and has 1" in sentence for sentence in drive(store.check()))
+    store._engine._writer.execute("UPDATE tasks SET status = 'running', due_at = NULL WHERE open = 0")
+    assert any("no time is set" in sentence for sentence in drive(store.check()))
+
+
+def test_the_shell_path_imports_neither_asyncio_nor_threading(path: str) -> None:
+    program = (
+        "import sys\n"
+        "from dibs.stores.sqlite import SqliteStore\n"
+        "store = SqliteStore.open(sys.argv[1], blocking=True)\n"
+        "heavy = {'asyncio', 'threading', 'json', 'inspect', 'dataclasses', 're', 'typing_extensions'}\n"
+        "found = sorted(heavy & set(sys.modules) - before)\n"
+        "print(found)\n"
+    )
+    program = "import sys; before = set(sys.modules); import apsw, msgspec; before |= set(sys.modules)\n" + program
+    ran = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, timeout=60, check=True)
+    assert ran.stdout.strip() == "[]"
