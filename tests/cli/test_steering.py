@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import apsw
+import apsw
 import pytest
 
+if TYPE_CHECKING:
     from tests.cli.conftest import Run
 
 
