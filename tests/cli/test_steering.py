@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import apsw
-import pytest
 
 if TYPE_CHECKING:
+    import pytest
+
     from tests.cli.conftest import Run
 
 

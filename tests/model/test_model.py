@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -363,7 +364,8 @@ def _differences(where: str, wanted: Any, found: Any) -> Iterator[str]:
         yield f"  {where or 'it'}: {wanted!r:.300} is not {found!r:.300}"
 
 
-TestStores = Stores.TestCase
+# Reducing a failure to its shortest form takes minutes, and is worth them.
+TestStores = pytest.mark.timeout(0 if EXAMPLES else 600)(Stores.TestCase)
 TestStores.settings = settings(
     max_examples=EXAMPLES or 80,
     stateful_step_count=40,

@@ -25,7 +25,7 @@ from dibs.stores.sqlite.stats import Offer
 from dibs.stores.values import Claimed, ClaimRequest
 
 if TYPE_CHECKING:
-    from dibs.stores.sqlite.engine import Transaction, _Unknown
+    from dibs.stores.sqlite.engine import Transaction, Unknown
     from dibs.stores.sqlite.lanes import Lanes
 
 HEARD_EVERY_S = 5.0
@@ -68,7 +68,7 @@ class Claiming:
 
     # Without a transaction
 
-    def glance(self, tx: Transaction, request: ClaimRequest) -> Claimed | Taken | _Unknown:
+    def glance(self, tx: Transaction, request: ClaimRequest) -> Claimed | Taken | Unknown:
         """Answer an idle claim without taking the lock. Busy claims do not pay for looking twice."""
         if (request.project, request.agent) not in self._idle or not self._was_heard(tx, request):
             return UNKNOWN

@@ -34,11 +34,11 @@ _LONGEST_S = 0.2  # A group is cut here, so that no transaction keeps others wai
 _LARGEST = 256
 
 
-class _Unknown:
+class Unknown:
     """What a glance returns when only a transaction can tell."""
 
 
-UNKNOWN = _Unknown()
+UNKNOWN = Unknown()
 
 
 class Transaction:
@@ -68,7 +68,7 @@ class _Job(Generic[T]):
     def __init__(
         self,
         work: Callable[[Transaction], T],
-        glance: Callable[[Transaction], T | _Unknown] | None,
+        glance: Callable[[Transaction], T | Unknown] | None,
         loop: asyncio.AbstractEventLoop | None = None,
         future: asyncio.Future[T] | None = None,
     ) -> None:
@@ -120,7 +120,7 @@ class Engine:
     # Writing
 
     async def write(
-        self, work: Callable[[Transaction], T], glance: Callable[[Transaction], T | _Unknown] | None = None
+        self, work: Callable[[Transaction], T], glance: Callable[[Transaction], T | Unknown] | None = None
     ) -> T:
         """Run `work` in a transaction, possibly together with others, and return its answer once it is committed.
 
@@ -279,10 +279,10 @@ class Engine:
         import asyncio
 
         loop = asyncio.get_running_loop()
-        waiters = self._waiters.setdefault(loop, set())
         while True:
             # Registered before looking, so that no commit falls between the look and the wait.
             waiter = loop.create_future()
+            waiters = self._waiters.setdefault(loop, set())
             waiters.add(waiter)
             timer = None
             try:
@@ -294,6 +294,8 @@ class Engine:
                 await waiter
             finally:
                 waiters.discard(waiter)
+                if not waiters:
+                    self._waiters.pop(loop, None)
                 if timer is not None:
                     timer.cancel()
 
@@ -326,7 +328,7 @@ class Engine:
         self,
         queue: SimpleQueue[_Job[Any] | None],
         work: Callable[[Transaction], T],
-        glance: Callable[[Transaction], T | _Unknown] | None,
+        glance: Callable[[Transaction], T | Unknown] | None,
     ) -> T:
         import asyncio
 

@@ -1,5 +1,4 @@
-"""Adding tasks. Standalone tasks, the common case, go in with a handful of statements however many they are;
-everything else (edges, dags, keys, spawns) is looked up and checked first, then added."""
+"""Adding tasks with edges, dags, keys or a spawner: everything is looked up and checked first, then added."""
 
 from __future__ import annotations
 
@@ -9,15 +8,11 @@ from msgspec import Struct
 
 from dibs.errors import Conflict, Invalid, KeyReused, LeaseLost, NotFound
 from dibs.model.ids import dag_of
-from dibs.model.instants import from_micros
-from dibs.model.status import Status
-from dibs.rules import graph, priority
-from dibs.rules.lifecycle import first_status
+from dibs.rules import graph
 from dibs.stores.sqlite import journal, reading
 from dibs.stores.sqlite.cascade import find_virtual
 from dibs.stores.sqlite.links import refuse_cycles
 from dibs.stores.sqlite.rows import Row, decode, encode, micros, spec_of
-from dibs.stores.sqlite.statements import sql
 from dibs.stores.sqlite.work import Work, merge_usage
 from dibs.stores.values import Dependency, Draft, Entry, Inserted
 
@@ -27,10 +22,8 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.lanes import Lanes
     from dibs.stores.values import DagDraft, Insertion, LaneKey, Spawn
 
-_FEW = 8
-
 ENDED_BADLY = ("dead_lettered", "cancelled")
-_ADD_SPECS = "INSERT INTO specs (n, spec) SELECT ?1 + key + 1, value FROM json_each(?2)"
+ADD_SPECS = "INSERT INTO specs (n, spec) SELECT ?1 + key + 1, value FROM json_each(?2)"
 _ADD_EDGES = """
 INSERT INTO edges (parent, child, kind, resolved_at)
 SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?)
@@ -48,153 +41,6 @@ _DAG_OF_KEY = """
 SELECT id, body_hash, drafted FROM dags
 WHERE project = ? AND key = ? AND key IS NOT NULL AND status NOT IN ('cancelled', 'failed')
 """
-
-
-# Standalone tasks
-
-
-def is_plain(insertion: Insertion) -> bool:
-    """Whether these are standalone tasks, for which there is nothing to look up but their ids."""
-    if insertion.dag is not None or insertion.spawn is not None or not insertion.drafts:
-        return False
-    project = insertion.drafts[0].task.project
-    for draft in insertion.drafts:
-        task = draft.task
-        if draft.dependencies or task.dag_id or task.key is not None or task.parent_id is not None:
-            return False
-        if task.project != project:
-            return False
-    ids = {draft.task.id for draft in insertion.drafts}
-    return len(ids) == len(insertion.drafts)
-
-
-class Prepared(Struct):
-    """What can be encoded before the transaction begins."""
-
-    ids: str
-    specs: str
-
-
-def prepare(insertion: Insertion) -> Prepared:
-    """Encode standalone tasks."""
-    drafts = insertion.drafts
-    return Prepared(
-        encode([draft.task.id for draft in drafts]).decode(),
-        encode([spec_of(draft.task, draft.payload) for draft in drafts]).decode(),
-    )
-
-
-def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: Prepared) -> Inserted:
-    """Add standalone tasks."""
-    version, newest, existing = tx.row(sql("insert_look"), (prepared.ids,))
-    if existing:
-        return insert(tx, lanes, insertion)
-    drafts = insertion.drafts
-    now = tx.now
-    lanes.refresh(tx, version)
-    numbers = lanes.numbers(tx, _lane_keys(drafts))
-    frames = _frames(drafts, numbers, now)
-    start = (newest, drafts[0].task.project, now)
-    kinds: dict[tuple[Any, ...], list[tuple[int, str, int]]] = {}
-    for place, (draft, frame) in enumerate(zip(drafts, frames, strict=True)):
-        kinds.setdefault(frame, []).append((place, draft.task.id, len(draft.payload)))
-    if len(kinds) <= _FEW:
-        # Reading twenty values out of JSON costs more than inserting them: what is alike travels once.
-        for frame, items in kinds.items():
-            tx.run(sql("insert"), (*start, encode(items).decode(), *frame))
-    else:
-        arrays = [(*item, *frame) for frame, items in kinds.items() for item in items]
-        tx.run(sql("insert_mixed"), (*start, encode(arrays).decode()))
-    tx.run(_ADD_SPECS, (newest, prepared.specs))
-    _announce(tx, drafts, frames)
-    return Inserted(tasks=_snapshots(drafts, frames, now), existing=[False] * len(drafts))
-
-
-def _frames(drafts: list[Draft], numbers: dict[LaneKey, int], now: int) -> list[tuple[Any, ...]]:
-    """For each draft the columns that many tasks have in common, `type` to `ready_at` of `insert.sql`."""
-    ranks: dict[tuple[float, float, int], float] = {}
-    frames = []
-    for draft in drafts:
-        task = draft.task
-        boost, weight = draft.lane.boost, draft.weight
-        deadline = micros(task.deadline)
-        run_after = micros(task.run_after)
-        status = "ready"
-        rank = ready_at = step_at = due_at = None
-        if run_after is not None and first_status(open_edges=0, run_after=run_after, now=now) is not Status.READY:
-            status = "scheduled"
-            due_at = run_after
-        elif deadline is None:
-            ready_at = now
-            alike = (task.priority, boost, weight)
-            rank = ranks.get(alike)
-            if rank is None:
-                rank = ranks[alike] = priority.rank(task.priority, boost, now, weight, 0)
-        else:
-            ready_at = now
-            rank = priority.rank(task.priority, boost, now, weight, priority.steps(deadline, now))
-            step_at = priority.next_step_at(deadline, now)
-        frames.append(
-            (
-                task.type,
-                status,
-                numbers[draft.lane],
-                None if draft.fallback_lane is None else numbers[draft.fallback_lane],
-                rank,
-                task.priority,
-                boost,
-                weight,
-                deadline,
-                task.on_deadline,
-                step_at,
-                run_after,
-                due_at,
-                task.max_attempts,
-                int(task.max_attempts == 1),
-                task.timeout,
-                task.user,
-                ready_at,
-            )
-        )
-    return frames
-
-
-def _announce(tx: Transaction, drafts: list[Draft], frames: list[tuple[Any, ...]]) -> None:
-    """`task.added` and the event of its status, task by task."""
-    items: list[str] = []
-    status = ""
-    for draft, frame in zip(drafts, frames, strict=True):
-        if frame[1] != status:
-            tx.outbox.add(("task.added", f"task.{status}"), tx.now, items)
-            items, status = [], frame[1]
-        items.append(draft.task.id)
-    tx.outbox.add(("task.added", f"task.{status}"), tx.now, items)
-
-
-def _snapshots(drafts: list[Draft], frames: list[tuple[Any, ...]], now: int) -> list[Task]:
-    """The drafts' tasks in the state they were added in."""
-    instant = from_micros(now)
-    tasks = []
-    for draft, frame in zip(drafts, frames, strict=True):
-        task = draft.task
-        task.dag_id = dag_of(task.id)
-        task.created_at = task.updated_at = instant
-        task.status = Status.SCHEDULED
-        if frame[4] is not None:
-            task.status = Status.READY
-            task.ready_at = instant
-            task.effective_priority = priority.effective(frame[4], frame[6], now)
-        tasks.append(task)
-    return tasks
-
-
-def _lane_keys(drafts: list[Draft]) -> list[LaneKey]:
-    keys = [draft.lane for draft in drafts]
-    keys.extend(draft.fallback_lane for draft in drafts if draft.fallback_lane is not None)
-    return keys
-
-
-# Everything else
 
 
 class _Planned(Struct):
@@ -406,10 +252,10 @@ def _apply(work: Work, lanes: Lanes, insertion: Insertion, plan: _Plan, spawner:
     if plan.new:
         [newest] = tx.row("SELECT coalesce(max(n), 0) FROM tasks")
         lanes.current(tx)
-        numbers = lanes.numbers(tx, _lane_keys([planned.draft for planned in plan.new.values()]))
+        numbers = lanes.numbers(tx, lane_keys([planned.draft for planned in plan.new.values()]))
         for place, planned in enumerate(plan.new.values()):
             added.add(newest + place + 1, planned, numbers)
-        tx.run(_ADD_SPECS, (newest, encode(added.specs).decode()))
+        tx.run(ADD_SPECS, (newest, encode(added.specs).decode()))
         work.save()
         if added.edges:
             tx.run(_ADD_EDGES, (encode(added.edges).decode(),))
@@ -588,3 +434,9 @@ def _wait_for(work: Work, spawner: Row, children: list[Row], spawn: Spawn) -> bo
     work.dags.touch(spawner.dag)
     work.emit("task.released", spawner, agent=agent, reason="suspended")
     return True
+
+
+def lane_keys(drafts: list[Draft]) -> list[LaneKey]:
+    keys = [draft.lane for draft in drafts]
+    keys.extend(draft.fallback_lane for draft in drafts if draft.fallback_lane is not None)
+    return keys

@@ -129,10 +129,12 @@ def newest(connection: apsw.Connection) -> int:
     return int(connection.execute("SELECT coalesce(max(last_seq), 0) FROM outbox").get)
 
 
-def prune(connection: apsw.Connection, before: int, limit: int) -> None:
-    """Delete what is older, oldest first. The newest row is only emptied: the numbers go on from it."""
+def prune(connection: apsw.Connection, before: int, limit: int) -> int:
+    """Delete what is older, oldest first; how many rows. The newest is only emptied: the numbers go on from it."""
     connection.execute(_PRUNE, (limit, before))
+    deleted = connection.changes()
     connection.execute(_EMPTY, (before,))
+    return deleted
 
 
 def _event(seq: int, type: str, at: Any, agent: str | None, reason: str | None, item: Any) -> Event:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from dibs.model.instants import seconds
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 _IDLE_LANE_S = 86_400.0
 _ROWS_AT_ONCE = 10_000
+_LONGEST_S = 0.15
 
 _KEPT = """
     t.status NOT IN ('completed', 'cancelled') OR coalesce(t.completed_at, t.cancelled_at) >= :before
@@ -30,6 +32,11 @@ ORDER BY coalesce(t.completed_at, t.cancelled_at)
 LIMIT :limit
 """  # noqa: S608
 _KEEPS_DAG = f"SELECT EXISTS (SELECT 1 FROM tasks t WHERE t.dag = :dag AND ({_KEPT}))"  # noqa: S608
+_OLD_CLAIMS = """
+DELETE FROM claims WHERE (project, claim_id) IN (
+    SELECT project, claim_id FROM claims WHERE at < ? ORDER BY at LIMIT ?
+)
+"""
 
 
 def prune(tx: Transaction, retention_s: float, limit: int) -> int:
@@ -49,14 +56,19 @@ def prune(tx: Transaction, retention_s: float, limit: int) -> int:
                 for row in tx.connection.execute("SELECT n FROM tasks WHERE dag = ?", (dag,)):
                     numbers[row[0]] = None
     _forget(tx, list(numbers), [dag for dag, whole in dags.items() if whole])
-    outbox.prune(tx.connection, before, _ROWS_AT_ONCE)
-    tx.run(
-        "DELETE FROM claims WHERE (project, claim_id) IN "
-        "(SELECT project, claim_id FROM claims WHERE at < ? ORDER BY at LIMIT ?)",
-        (before, _ROWS_AT_ONCE),
-    )
+    _forget_log(tx, before)
     lanes.retire(tx, _IDLE_LANE_S)
     return len(numbers)
+
+
+def _forget_log(tx: Transaction, before: int) -> None:
+    """Delete old events and claim ids: as many as there is time for, because a busy store makes many."""
+    end = time.monotonic() + _LONGEST_S
+    deleted = _ROWS_AT_ONCE
+    while deleted >= _ROWS_AT_ONCE and time.monotonic() < end:
+        deleted = outbox.prune(tx.connection, before, _ROWS_AT_ONCE)
+        tx.run(_OLD_CLAIMS, (before, _ROWS_AT_ONCE))
+        deleted = max(deleted, tx.connection.changes())
 
 
 def _forget(tx: Transaction, numbers: list[int], dags: list[str]) -> None:

@@ -215,12 +215,6 @@ def spec_of(task: Task, payload: bytes) -> str:
     return encode(spec).decode()
 
 
-def load(tx: Transaction, where: str, parameters: tuple[Any, ...] = ()) -> list[Row]:
-    """Rows by a clause on `tasks t`."""
-    [text] = tx.row(f"SELECT json_group_array({ARRAY}) FROM tasks t {where}", parameters)  # noqa: S608
-    return _decode_rows(text)
-
-
 def load_ordered(tx: Transaction, select: str, parameters: tuple[Any, ...] = ()) -> list[Row]:
     """Rows for the task numbers that a query yields in its first column, in that order."""
     numbers = [row[0] for row in tx.connection.execute(select, parameters)]

@@ -65,11 +65,11 @@ class SqliteStore:
     # Adding
 
     async def insert(self, insertion: Insertion) -> Inserted:
-        from dibs.stores.sqlite import insert
+        from dibs.stores.sqlite import bulk, insert
 
-        if insert.is_plain(insertion):
-            prepared = insert.prepare(insertion)
-            return await self._engine.write(lambda tx: insert.insert_plain(tx, self._lanes, insertion, prepared))
+        if bulk.is_plain(insertion):
+            prepared = bulk.prepare(insertion)
+            return await self._engine.write(lambda tx: bulk.insert_plain(tx, self._lanes, insertion, prepared))
         return await self._engine.write(lambda tx: insert.insert(tx, self._lanes, insertion))
 
     # Working

@@ -16,7 +16,7 @@ from dibs.stores.values import Expired
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dibs.stores.sqlite.engine import Transaction, _Unknown
+    from dibs.stores.sqlite.engine import Transaction, Unknown
 
 _DUE = """
 SELECT n FROM (
@@ -60,7 +60,7 @@ def elect(tx: Transaction, intervals_s: Mapping[str, float]) -> list[str]:
     return due
 
 
-def elect_glance(tx: Transaction, intervals_s: Mapping[str, float]) -> list[str] | _Unknown:
+def elect_glance(tx: Transaction, intervals_s: Mapping[str, float]) -> list[str] | Unknown:
     """The answer while none is due."""
     return UNKNOWN if _due_duties(tx, intervals_s) else []
 
@@ -91,7 +91,7 @@ def promote(tx: Transaction, limit: int) -> int:
     return len(found)
 
 
-def promote_glance(tx: Transaction, limit: int) -> int | _Unknown:
+def promote_glance(tx: Transaction, limit: int) -> int | Unknown:
     """0 while nothing is due."""
     return UNKNOWN if tx.row(_DUE, (tx.now, 1)) else 0
 
@@ -107,7 +107,7 @@ def expired(tx: Transaction, limit: int) -> list[Expired]:
     return _expired(tx, work, limit)
 
 
-def expired_glance(tx: Transaction, limit: int) -> list[Expired] | _Unknown:
+def expired_glance(tx: Transaction, limit: int) -> list[Expired] | Unknown:
     """The answer while there is nothing to write."""
     return UNKNOWN if tx.row(_UNWRITTEN, (tx.now, 1)) else _expired(tx, Work(tx), limit)
 
@@ -144,7 +144,7 @@ def rerank(tx: Transaction, limit: int) -> int:
     return changed
 
 
-def rerank_glance(tx: Transaction, limit: int) -> int | _Unknown:
+def rerank_glance(tx: Transaction, limit: int) -> int | Unknown:
     """0 while there is nothing to do."""
     if tx.row(_STEPPED, (tx.now, 1)) or tx.row("SELECT 1 FROM grown LIMIT 1"):
         return UNKNOWN
@@ -194,7 +194,7 @@ def overdue(tx: Transaction, limit: int) -> list[str]:
     return marked
 
 
-def overdue_glance(tx: Transaction, limit: int) -> list[str] | _Unknown:
+def overdue_glance(tx: Transaction, limit: int) -> list[str] | Unknown:
     """Nothing, while no deadline passed."""
     found: Any = tx.row(_LATE, (tx.now, 1))
     return UNKNOWN if found else []

@@ -1,0 +1,161 @@
+"""Adding standalone tasks, the common case: a handful of statements however many they are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from dibs.model.ids import dag_of
+from dibs.model.instants import from_micros
+from dibs.model.status import Status
+from dibs.rules import priority
+from dibs.rules.lifecycle import first_status
+from dibs.stores.sqlite.insert import ADD_SPECS, insert, lane_keys
+from dibs.stores.sqlite.rows import encode, micros, spec_of
+from dibs.stores.sqlite.statements import sql
+from dibs.stores.values import Draft, Inserted
+
+if TYPE_CHECKING:
+    from dibs.model.task import Task
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.lanes import Lanes
+    from dibs.stores.values import Insertion, LaneKey
+
+_FEW = 8
+"""Kinds of tasks up to which each kind is inserted by a statement of its own."""
+
+
+def is_plain(insertion: Insertion) -> bool:
+    """Whether these are standalone tasks, for which there is nothing to look up but their ids."""
+    if insertion.dag is not None or insertion.spawn is not None or not insertion.drafts:
+        return False
+    project = insertion.drafts[0].task.project
+    for draft in insertion.drafts:
+        task = draft.task
+        if draft.dependencies or task.dag_id or task.key is not None or task.parent_id is not None:
+            return False
+        if task.project != project:
+            return False
+    ids = {draft.task.id for draft in insertion.drafts}
+    return len(ids) == len(insertion.drafts)
+
+
+class Prepared(Struct):
+    """What can be encoded before the transaction begins."""
+
+    ids: str
+    specs: str
+
+
+def prepare(insertion: Insertion) -> Prepared:
+    """Encode standalone tasks."""
+    drafts = insertion.drafts
+    return Prepared(
+        encode([draft.task.id for draft in drafts]).decode(),
+        encode([spec_of(draft.task, draft.payload) for draft in drafts]).decode(),
+    )
+
+
+def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: Prepared) -> Inserted:
+    """Add standalone tasks."""
+    version, newest, existing = tx.row(sql("insert_look"), (prepared.ids,))
+    if existing:
+        return insert(tx, lanes, insertion)
+    drafts = insertion.drafts
+    now = tx.now
+    lanes.refresh(tx, version)
+    numbers = lanes.numbers(tx, lane_keys(drafts))
+    frames = _frames(drafts, numbers, now)
+    start = (newest, drafts[0].task.project, now)
+    kinds: dict[tuple[Any, ...], list[tuple[int, str, int]]] = {}
+    for place, (draft, frame) in enumerate(zip(drafts, frames, strict=True)):
+        kinds.setdefault(frame, []).append((place, draft.task.id, len(draft.payload)))
+    if len(kinds) <= _FEW:
+        # Reading twenty values out of JSON costs more than inserting them: what is alike travels once.
+        for frame, items in kinds.items():
+            tx.run(sql("insert"), (*start, encode(items).decode(), *frame))
+    else:
+        arrays = [(*item, *frame) for frame, items in kinds.items() for item in items]
+        tx.run(sql("insert_mixed"), (*start, encode(arrays).decode()))
+    tx.run(ADD_SPECS, (newest, prepared.specs))
+    _announce(tx, drafts, frames)
+    return Inserted(tasks=_snapshots(drafts, frames, now), existing=[False] * len(drafts))
+
+
+def _frames(drafts: list[Draft], numbers: dict[LaneKey, int], now: int) -> list[tuple[Any, ...]]:
+    """For each draft the columns that many tasks have in common, `type` to `ready_at` of `insert.sql`."""
+    ranks: dict[tuple[float, float, int], float] = {}
+    frames = []
+    for draft in drafts:
+        task = draft.task
+        boost, weight = draft.lane.boost, draft.weight
+        deadline = micros(task.deadline)
+        run_after = micros(task.run_after)
+        status = "ready"
+        rank = ready_at = step_at = due_at = None
+        if run_after is not None and first_status(open_edges=0, run_after=run_after, now=now) is not Status.READY:
+            status = "scheduled"
+            due_at = run_after
+        elif deadline is None:
+            ready_at = now
+            alike = (task.priority, boost, weight)
+            rank = ranks.get(alike)
+            if rank is None:
+                rank = ranks[alike] = priority.rank(task.priority, boost, now, weight, 0)
+        else:
+            ready_at = now
+            rank = priority.rank(task.priority, boost, now, weight, priority.steps(deadline, now))
+            step_at = priority.next_step_at(deadline, now)
+        frames.append(
+            (
+                task.type,
+                status,
+                numbers[draft.lane],
+                None if draft.fallback_lane is None else numbers[draft.fallback_lane],
+                rank,
+                task.priority,
+                boost,
+                weight,
+                deadline,
+                task.on_deadline,
+                step_at,
+                run_after,
+                due_at,
+                task.max_attempts,
+                int(task.max_attempts == 1),
+                task.timeout,
+                task.user,
+                ready_at,
+            )
+        )
+    return frames
+
+
+def _announce(tx: Transaction, drafts: list[Draft], frames: list[tuple[Any, ...]]) -> None:
+    """`task.added` and the event of its status, task by task."""
+    items: list[str] = []
+    status = ""
+    for draft, frame in zip(drafts, frames, strict=True):
+        if frame[1] != status:
+            tx.outbox.add(("task.added", f"task.{status}"), tx.now, items)
+            items, status = [], frame[1]
+        items.append(draft.task.id)
+    tx.outbox.add(("task.added", f"task.{status}"), tx.now, items)
+
+
+def _snapshots(drafts: list[Draft], frames: list[tuple[Any, ...]], now: int) -> list[Task]:
+    """The drafts' tasks in the state they were added in."""
+    instant = from_micros(now)
+    tasks = []
+    for draft, frame in zip(drafts, frames, strict=True):
+        task = draft.task
+        task.dag_id = dag_of(task.id)
+        task.created_at = task.updated_at = instant
+        task.status = Status.SCHEDULED
+        if frame[4] is not None:
+            task.status = Status.READY
+            task.ready_at = instant
+            task.effective_priority = priority.effective(frame[4], frame[6], now)
+        tasks.append(task)
+    return tasks
