@@ -119,8 +119,8 @@ class Store(Protocol):
         start counts as confirmed. Each task gets fence + 1, the agent, `claimed_at`, lease_expires_at = now + lease;
         status running with `started_at` if `start`, else claimed. A running attempt also ends at its timeout
         (`timeout_s` of the task at this time). Progress, note, and the usage of the last attempt are cleared. The
-        claims carry inputs, children, the last checkpoint, previous attempts (the last ten, oldest first), `model`
-        (`rules.matching.choose_model`), `timeout_s`. The agent is remembered as heard of (at most every few seconds).
+        claims carry inputs and children (`rules.handover.as_input`), the last checkpoint, previous attempts (the last
+        ten, oldest first), `model` (`rules.matching.choose_model`), `timeout_s`. The agent is remembered as heard of (at most every few seconds).
         Repeating a `claim_id` returns what it claimed, leaving out what is no longer held under that fence.
         """
         ...

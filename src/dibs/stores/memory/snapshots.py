@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dibs.model.claim import Claim
 from dibs.model.instants import from_micros
 from dibs.rules import priority
+from dibs.rules.handover import as_input
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -117,4 +118,4 @@ def decoded(value: bytes | None) -> Any:
 def _outputs(state: State, record: Record, kinds: tuple[str, ...]) -> dict[str, Any]:
     """The outputs of the tasks at the other end of its edges of these kinds, by ref, else id."""
     parents = [state.tasks[edge.parent] for edge in state.edges_into.get(record.id, ()) if edge.kind in kinds]
-    return {parent.spec.ref or parent.id: decoded(parent.output) for parent in parents}
+    return {parent.spec.ref or parent.id: as_input(parent.id, parent.output) for parent in parents}

@@ -11,8 +11,8 @@ from dibs.model.instants import from_micros
 from dibs.model.status import Status
 from dibs.rules import priority
 from dibs.rules.lifecycle import first_status
-from dibs.stores.sqlite.insert import ADD_SPECS, insert, lane_keys
-from dibs.stores.sqlite.rows import encode, micros, spec_of
+from dibs.stores.sqlite.lanes import lane_keys
+from dibs.stores.sqlite.rows import ADD_SPECS, encode, micros, spec_of
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import Draft, Inserted
 
@@ -61,6 +61,8 @@ def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: 
     """Add standalone tasks."""
     version, newest, existing = tx.row(sql("insert_look"), (prepared.ids,))
     if existing:
+        from dibs.stores.sqlite.insert import insert
+
         return insert(tx, lanes, insertion)
     drafts = insertion.drafts
     now = tx.now

@@ -11,8 +11,9 @@ from dibs.model.ids import dag_of
 from dibs.rules import graph
 from dibs.stores.sqlite import journal, reading
 from dibs.stores.sqlite.cascade import find_virtual
+from dibs.stores.sqlite.lanes import lane_keys
 from dibs.stores.sqlite.links import refuse_cycles
-from dibs.stores.sqlite.rows import Row, decode, encode, micros, spec_of
+from dibs.stores.sqlite.rows import ADD_SPECS, Row, decode, encode, micros, spec_of
 from dibs.stores.sqlite.work import Work, merge_usage
 from dibs.stores.values import Dependency, Draft, Entry, Inserted
 
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from dibs.stores.values import DagDraft, Insertion, LaneKey, Spawn
 
 ENDED_BADLY = ("dead_lettered", "cancelled")
-ADD_SPECS = "INSERT INTO specs (n, spec) SELECT ?1 + key + 1, value FROM json_each(?2)"
 _ADD_EDGES = """
 INSERT INTO edges (parent, child, kind, resolved_at)
 SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?)
@@ -434,9 +434,3 @@ def _wait_for(work: Work, spawner: Row, children: list[Row], spawn: Spawn) -> bo
     work.dags.touch(spawner.dag)
     work.emit("task.released", spawner, agent=agent, reason="suspended")
     return True
-
-
-def lane_keys(drafts: list[Draft]) -> list[LaneKey]:
-    keys = [draft.lane for draft in drafts]
-    keys.extend(draft.fallback_lane for draft in drafts if draft.fallback_lane is not None)
-    return keys

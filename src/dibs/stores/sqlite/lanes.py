@@ -13,10 +13,10 @@ from dibs.rules.matching import may_serve
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from dibs.stores.sqlite.engine import Transaction
-    from dibs.stores.values import ClaimRequest
+    from dibs.stores.values import ClaimRequest, Draft
 
 VERSION = "SELECT value FROM meta WHERE name = 'lanes'"
 _ALL = "SELECT id, key FROM lanes WHERE retired_at IS NULL"
@@ -127,3 +127,10 @@ def retire(tx: Transaction, idle_s: float) -> None:
         text = _encode(retired).decode()
         tx.run("UPDATE lanes SET retired_at = ? WHERE id IN (SELECT value FROM json_each(?))", (tx.now, text))
         tx.run(_CHANGED)
+
+
+def lane_keys(drafts: Sequence[Draft]) -> list[LaneKey]:
+    """The lanes that these tasks are in or may fall back to."""
+    keys = [draft.lane for draft in drafts]
+    keys.extend(draft.fallback_lane for draft in drafts if draft.fallback_lane is not None)
+    return keys

@@ -17,6 +17,7 @@ from dibs.model.instants import from_micros
 from dibs.model.status import DagStatus, Outcome, Status
 from dibs.model.views import Page
 from dibs.rules import graph
+from dibs.rules.handover import as_input
 from dibs.stores.sqlite import rows
 from dibs.stores.sqlite.rows import Row, decode, encode, fill, instant
 
@@ -147,7 +148,7 @@ def add_context(tx: Transaction, claims: dict[int, Claim], joined: list[int], tr
         for number, kind, id, ref, output in tx.connection.execute(_INPUTS, (encode(joined).decode(),)):
             claim = claims[number]
             outputs = claim.children if kind == "child" else claim.inputs
-            outputs[ref or id] = decoded(output)
+            outputs[ref or id] = as_input(id, output)
     if tried:
         for number in tried:
             claims[number].previous_attempts = attempts_of(tx, number)[-SHOWN_ATTEMPTS:]

@@ -29,6 +29,8 @@ FINAL = ("completed", "dead_lettered", "cancelled")
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
 
+ADD_SPECS = "INSERT INTO specs (n, spec) SELECT ?1 + key + 1, value FROM json_each(?2)"
+
 
 class Row(Struct, array_like=True):
     """One row of `tasks`; the fields are its columns. Those up to `created_at` never change after insert."""

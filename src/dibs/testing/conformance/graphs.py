@@ -271,6 +271,13 @@ class Linking(Topic):
         await finish(queue, "parent")
         assert await status(queue, child) == Status.READY
 
+    async def test_an_input_too_large_for_a_claim_is_named_instead(self, queue: Queue) -> None:
+        parent = await queue.add("parent")
+        await queue.add("child", after=[parent.id])
+        await finish(queue, "parent", "x" * (1 << 20))
+        assert (await take(queue, "child")).inputs == {parent.id: {"ref": f"task:{parent.id}:output"}}
+        assert (await queue.get(parent.id)).output == "x" * (1 << 20)
+
     async def test_linking_to_a_completed_task_changes_only_the_inputs(self, queue: Queue) -> None:
         parent, child = await queue.add("parent"), await queue.add("child")
         await finish(queue, "parent", "out")
