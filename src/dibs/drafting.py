@@ -5,7 +5,6 @@ Whatever is wrong is refused here, before any store sees it, with the field name
 
 from __future__ import annotations
 
-from copy import copy
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +141,7 @@ def digest(specs: Iterable[NewTask | Planned]) -> str:
 def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: int, dag_id: str) -> Draft:
     payload = validation.json_bytes(spec.payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
     frame = _frame(spec, project)
-    task = copy(frame.task)
+    task: Task = frame.task.__copy__()  # type: ignore[attr-defined]
     task.id = id
     task.payload = spec.payload
     if spec.title is not None:
@@ -176,6 +175,7 @@ def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: i
         fallback_lane=frame.fallback_lane,
         dependencies=edges,
         body_hash=body_hash,
+        kind=frame,
     )
 
 
@@ -199,6 +199,7 @@ def _frame(spec: NewTask, project: str) -> _Frame:
         spec.max_attempts.__class__,
         spec.retry,
         spec.timeout,
+        spec.timeout.__class__,
         spec.tags,
         spec.user,
         spec.created_by,

@@ -237,10 +237,10 @@ def test_writes_that_wait_together_are_committed_together(path: str) -> None:
         commits = 0
         serve = engine._commit
 
-        def counted(jobs: Any) -> Any:
+        def counted(jobs: Any, **how: Any) -> Any:
             nonlocal commits
             commits += 1
-            return serve(jobs)
+            return serve(jobs, **how)
 
         engine._commit = counted  # type: ignore[method-assign]
         with_turn = opening.connect(path)

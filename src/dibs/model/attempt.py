@@ -9,7 +9,7 @@ from msgspec import Struct
 from dibs.model.status import Outcome
 
 
-class Attempt(Struct, kw_only=True):
+class Attempt(Struct, kw_only=True, gc=False):
     """How one claim of a task ended. `number` counts from 1 the claims that used up an attempt; others have 0."""
 
     number: int

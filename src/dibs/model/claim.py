@@ -11,7 +11,7 @@ from dibs.model.attempt import Attempt
 from dibs.model.task import Task
 
 
-class Claim(Struct, kw_only=True):
+class Claim(Struct, kw_only=True, gc=False):
     """The right to work on `task` until `lease_expires_at`, proven by `fence`.
 
     `inputs` holds the outputs of the tasks it depended on, keyed by ref, else id; `children`
@@ -35,7 +35,7 @@ class Claim(Struct, kw_only=True):
     group: list[Task] = field(default_factory=list)
 
 
-class News(Struct, kw_only=True):
+class News(Struct, kw_only=True, gc=False):
     """What a renewal tells the agent: `cancel` means stop now; `slow_down` is seconds to wait before more calls."""
 
     cancel: bool = False
@@ -45,7 +45,7 @@ class News(Struct, kw_only=True):
     limits: dict[str, Any] = field(default_factory=dict)
 
 
-class Settled(Struct, kw_only=True):
+class Settled(Struct, kw_only=True, gc=False):
     """The recorded end of a claim: repeating a settlement returns the same one."""
 
     task_id: str

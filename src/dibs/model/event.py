@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 
-class Event(Struct, kw_only=True, omit_defaults=True):
+class Event(Struct, kw_only=True, omit_defaults=True, gc=False):
     """One thing that happened. `seq` grows by one without gaps; `type` is `task.added`, `dag.failed` and so on.
 
     Events that end an attempt carry `payload`, `output` and `error` in `data`, each replaced by

@@ -1,7 +1,6 @@
 """Time-sortable, typed ids: `task_` or `dag_` and 26 characters (a ULID in lower-case Crockford base 32).
 
-Ids made by one process in one millisecond still sort in the order they were made: the millisecond and 30 random bits
-stay, 50 more count up from a random start.
+Ids made by one process in one millisecond still sort in the order they were made: they count up from a random start.
 """
 
 from __future__ import annotations
@@ -15,25 +14,25 @@ _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 
 _lock = allocate_lock()
 _millisecond = 0
-_head = ""
 _count = 0
+_stem = ""
 
 
 def new_id(prefix: str) -> str:
     """A fresh id such as `task_01j8k2m…`. Safe to call from any thread."""
-    global _millisecond, _head, _count
+    global _millisecond, _count, _stem
     now = time.time_ns() // 1_000_000
     with _lock:
         if now > _millisecond:
             _millisecond = now
-            random = int.from_bytes(os.urandom(10))
-            _head = _text(now << 30 | random >> 50, 16)
             # The top bit starts clear, so that counting up cannot overflow.
-            _count = random & (1 << 49) - 1
+            _count = now << 80 | int.from_bytes(os.urandom(10)) >> 1
+            _stem = _text(_count)
         else:
             _count += 1
-        head, count = _head, _count
-    return f"{prefix}_{head}{_text(count, 10)}"
+            if not _count & 1023:
+                _stem = _text(_count)
+        return f"{prefix}_{_stem}{_PAIRS[_count & 1023]}"
 
 
 def dag_of(task_id: str) -> str:
@@ -41,6 +40,6 @@ def dag_of(task_id: str) -> str:
     return "dag_" + task_id.removeprefix("task_")
 
 
-def _text(value: int, characters: int) -> str:
-    """The lowest bits of a number, five to a character."""
-    return "".join([_PAIRS[value >> shift & 1023] for shift in range(5 * characters - 10, -1, -10)])
+def _text(value: int) -> str:
+    """All but the last two characters: five bits each, of 130."""
+    return "".join([_PAIRS[value >> shift & 1023] for shift in range(120, 0, -10)])

@@ -25,7 +25,7 @@ class Content:
 CONTENT = Content()
 
 
-class NewTask(Struct):
+class NewTask(Struct, gc=False):
     """One task as a user writes it; nothing is checked until a verb takes it.
 
     `after` and `after_ended` take ids, tasks, or refs of the same call. Durations are seconds or
@@ -67,7 +67,7 @@ class NewTask(Struct):
     context: Any = None
 
 
-class Task(Struct, kw_only=True):
+class Task(Struct, kw_only=True, gc=False):
     """A task as dibs knows it at one moment. A snapshot: changing it changes nothing in the store."""
 
     # What was asked for. These never change (payload: only by retry).

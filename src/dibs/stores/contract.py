@@ -120,8 +120,9 @@ class Store(Protocol):
         status running with `started_at` if `start`, else claimed. A running attempt also ends at its timeout
         (`timeout_s` of the task at this time). Progress, note, and the usage of the last attempt are cleared. The
         claims carry inputs and children (`rules.handover.as_input`), the last checkpoint, previous attempts (the last
-        ten, oldest first), `model` (`rules.matching.choose_model`), `timeout_s`. The agent is remembered as heard of (at most every few seconds).
-        Repeating a `claim_id` returns what it claimed, leaving out what is no longer held under that fence.
+        ten, oldest first), `model` (`rules.matching.choose_model`), `timeout_s`. The agent is remembered as heard of
+        (at most every few seconds). Repeating a `claim_id` returns what it claimed, leaving out what is no longer held
+        under that fence.
         """
         ...
 

@@ -15,7 +15,7 @@ from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
 
 
-class LaneKey(Struct, frozen=True):
+class LaneKey(Struct, frozen=True, gc=False):
     """Tasks with the same lane key are alike to every agent."""
 
     project: str
@@ -26,20 +26,21 @@ class LaneKey(Struct, frozen=True):
     boost: float = 0.1
 
 
-class Dependency(Struct, frozen=True):
+class Dependency(Struct, frozen=True, gc=False):
     """One edge into a task. Kinds: `after`, `after_ended`; the store itself makes `child` edges (spawn and wait)."""
 
     parent: str
     kind: str = "after"
 
 
-class Draft(Struct, kw_only=True):
+class Draft(Struct, kw_only=True, gc=False):
     """One task to insert: checked, refs replaced by ids, parents before children in the call.
 
     `task` has its specification filled in and its state left at the defaults; `task.dag_id` is ""
     where the store shall choose (first parent's dag, else the task's own virtual one).
     `payload` is `task.payload` as JSON. `body_hash` is set when `task.key` is: equal hashes are the
-    same request. `weight` is the critical path weight inside this call.
+    same request. `weight` is the critical path weight inside this call. Drafts with the same `kind` object are alike in
+    everything but id, payload, title, ref, key, deadline, run_after, context, dag and dependencies.
     """
 
     task: Task
@@ -49,6 +50,7 @@ class Draft(Struct, kw_only=True):
     dependencies: tuple[Dependency, ...] = ()
     weight: int = 0
     body_hash: str | None = None
+    kind: object = None
 
 
 class DagDraft(Struct, kw_only=True):
@@ -64,7 +66,7 @@ class DagDraft(Struct, kw_only=True):
     created_by: str | None = None
 
 
-class Usage(Struct, kw_only=True, omit_defaults=True):
+class Usage(Struct, kw_only=True, omit_defaults=True, gc=False):
     """What an attempt has used so far, in total. None is unknown, which is not zero."""
 
     cost_usd: float | None = None
@@ -132,7 +134,7 @@ class Claimed(Struct, kw_only=True):
     next_due_in: float | None = None
 
 
-class Renewal(Struct, kw_only=True):
+class Renewal(Struct, kw_only=True, gc=False):
     """A lease to extend. `progress`, `note` and `usage` are kept when given."""
 
     task_id: str
@@ -143,7 +145,7 @@ class Renewal(Struct, kw_only=True):
     usage: Usage | None = None
 
 
-class Settlement(Struct, kw_only=True):
+class Settlement(Struct, kw_only=True, gc=False):
     """How a claim ended and what follows, decided by `rules` from the claim's snapshot.
 
     `next` is COMPLETED, DEAD_LETTERED, RETRYING or READY; RETRYING holds for `delay_s`.

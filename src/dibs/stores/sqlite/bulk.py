@@ -12,7 +12,7 @@ from dibs.model.status import Status
 from dibs.rules import priority
 from dibs.rules.lifecycle import first_status
 from dibs.stores.sqlite.lanes import lane_keys
-from dibs.stores.sqlite.rows import ADD_SPECS, encode, micros, spec_of
+from dibs.stores.sqlite.rows import ADD_SPEC, ADD_SPECS, common_spec, encode, micros, spec_of
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import Draft, Inserted
 
@@ -45,16 +45,29 @@ class Prepared(Struct):
     """What can be encoded before the transaction begins."""
 
     ids: str
-    specs: str
+    specs: list[str]
 
 
 def prepare(insertion: Insertion) -> Prepared:
     """Encode standalone tasks."""
     drafts = insertion.drafts
-    return Prepared(
-        encode([draft.task.id for draft in drafts]).decode(),
-        encode([spec_of(draft.task, draft.payload) for draft in drafts]).decode(),
-    )
+    return Prepared(encode([draft.task.id for draft in drafts]).decode(), _specs(drafts))
+
+
+def _specs(drafts: list[Draft]) -> list[str]:
+    """The drafts' specifications as JSON. What drafts of one kind have in common is written once."""
+    common: dict[int, str] = {}
+    specs = []
+    for draft in drafts:
+        task = draft.task
+        if draft.kind is None or task.title or task.ref or task.deadline or task.context or task.run_after:
+            specs.append(spec_of(task, draft.payload))
+            continue
+        rest = common.get(id(draft.kind))
+        if rest is None:
+            rest = common[id(draft.kind)] = common_spec(task)
+        specs.append(f'{{"id":"{task.id}","payload":{draft.payload.decode()}{rest}')
+    return specs
 
 
 def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: Prepared) -> Inserted:
@@ -70,68 +83,83 @@ def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: 
     numbers = lanes.numbers(tx, lane_keys(drafts))
     frames = _frames(drafts, numbers, now)
     start = (newest, drafts[0].task.project, now)
-    kinds: dict[tuple[Any, ...], list[tuple[int, str, int]]] = {}
-    for place, (draft, frame) in enumerate(zip(drafts, frames, strict=True)):
-        kinds.setdefault(frame, []).append((place, draft.task.id, len(draft.payload)))
-    if len(kinds) <= _FEW:
-        # Reading twenty values out of JSON costs more than inserting them: what is alike travels once.
-        for frame, items in kinds.items():
-            tx.run(sql("insert"), (*start, encode(items).decode(), *frame))
+    if len(drafts) == 1:
+        [draft], [frame], [spec] = drafts, frames, prepared.specs
+        tx.run(sql("insert_one"), (*start, draft.task.id, *frame, len(draft.payload)))
+        tx.run(ADD_SPEC, (newest + 1, spec))
     else:
-        arrays = [(*item, *frame) for frame, items in kinds.items() for item in items]
-        tx.run(sql("insert_mixed"), (*start, encode(arrays).decode()))
-    tx.run(ADD_SPECS, (newest, prepared.specs))
+        _insert_many(tx, start, drafts, frames)
+        tx.run(ADD_SPECS, (newest, encode(prepared.specs).decode()))
     _announce(tx, drafts, frames)
     return Inserted(tasks=_snapshots(drafts, frames, now), existing=[False] * len(drafts))
 
 
+def _insert_many(tx: Transaction, start: tuple[Any, ...], drafts: list[Draft], frames: list[tuple[Any, ...]]) -> None:
+    kinds: dict[int, tuple[tuple[Any, ...], list[tuple[int, str, int]]]] = {}
+    for place, (draft, frame) in enumerate(zip(drafts, frames, strict=True)):
+        alike = kinds.get(id(frame))
+        if alike is None:
+            alike = kinds[id(frame)] = (frame, [])
+        alike[1].append((place, draft.task.id, len(draft.payload)))
+    if len(kinds) <= _FEW:
+        # Reading twenty values out of JSON costs more than inserting them: what is alike travels once.
+        for frame, items in kinds.values():
+            tx.run(sql("insert"), (*start, encode(items).decode(), *frame))
+    else:
+        arrays = [(*item, *frame) for frame, items in kinds.values() for item in items]
+        tx.run(sql("insert_mixed"), (*start, encode(arrays).decode()))
+
+
 def _frames(drafts: list[Draft], numbers: dict[LaneKey, int], now: int) -> list[tuple[Any, ...]]:
-    """For each draft the columns that many tasks have in common, `type` to `ready_at` of `insert.sql`."""
-    ranks: dict[tuple[float, float, int], float] = {}
+    """For each draft the columns that many tasks have in common; drafts that are alike share the same tuple."""
+    known: dict[int, tuple[Any, ...]] = {}
     frames = []
     for draft in drafts:
         task = draft.task
-        boost, weight = draft.lane.boost, draft.weight
-        deadline = micros(task.deadline)
-        run_after = micros(task.run_after)
-        status = "ready"
-        rank = ready_at = step_at = due_at = None
-        if run_after is not None and first_status(open_edges=0, run_after=run_after, now=now) is not Status.READY:
-            status = "scheduled"
-            due_at = run_after
-        elif deadline is None:
-            ready_at = now
-            alike = (task.priority, boost, weight)
-            rank = ranks.get(alike)
-            if rank is None:
-                rank = ranks[alike] = priority.rank(task.priority, boost, now, weight, 0)
-        else:
-            ready_at = now
-            rank = priority.rank(task.priority, boost, now, weight, priority.steps(deadline, now))
-            step_at = priority.next_step_at(deadline, now)
-        frames.append(
-            (
-                task.type,
-                status,
-                numbers[draft.lane],
-                None if draft.fallback_lane is None else numbers[draft.fallback_lane],
-                rank,
-                task.priority,
-                boost,
-                weight,
-                deadline,
-                task.on_deadline,
-                step_at,
-                run_after,
-                due_at,
-                task.max_attempts,
-                int(task.max_attempts == 1),
-                task.timeout,
-                task.user,
-                ready_at,
-            )
-        )
+        if draft.kind is None or draft.weight or task.deadline is not None or task.run_after is not None:
+            frames.append(_frame(draft, numbers, now))
+            continue
+        frame = known.get(id(draft.kind))
+        if frame is None:
+            frame = known[id(draft.kind)] = _frame(draft, numbers, now)
+        frames.append(frame)
     return frames
+
+
+def _frame(draft: Draft, numbers: dict[LaneKey, int], now: int) -> tuple[Any, ...]:
+    """The columns `type` to `ready_at` of `insert.sql`."""
+    task = draft.task
+    boost, weight = draft.lane.boost, draft.weight
+    deadline = micros(task.deadline)
+    run_after = micros(task.run_after)
+    status = first_status(open_edges=0, run_after=run_after, now=now)
+    rank = ready_at = step_at = due_at = None
+    if status is Status.READY:
+        ready_at = now
+        rank = priority.rank(task.priority, boost, now, weight, priority.steps(deadline, now))
+        step_at = priority.next_step_at(deadline, now)
+    else:
+        due_at = run_after
+    return (
+        task.type,
+        status.value,
+        numbers[draft.lane],
+        None if draft.fallback_lane is None else numbers[draft.fallback_lane],
+        rank,
+        task.priority,
+        boost,
+        weight,
+        deadline,
+        task.on_deadline,
+        step_at,
+        run_after,
+        due_at,
+        task.max_attempts,
+        int(task.max_attempts == 1),
+        task.timeout,
+        task.user,
+        ready_at,
+    )
 
 
 def _announce(tx: Transaction, drafts: list[Draft], frames: list[tuple[Any, ...]]) -> None:
@@ -150,14 +178,20 @@ def _snapshots(drafts: list[Draft], frames: list[tuple[Any, ...]], now: int) -> 
     """The drafts' tasks in the state they were added in."""
     instant = from_micros(now)
     tasks = []
+    last: tuple[Any, ...] | None = None
+    ready, effective = Status.SCHEDULED, None
     for draft, frame in zip(drafts, frames, strict=True):
+        if frame is not last:
+            last = frame
+            rank = frame[4]
+            ready = Status.SCHEDULED if rank is None else Status.READY
+            effective = None if rank is None else priority.effective(rank, frame[6], now)
         task = draft.task
         task.dag_id = dag_of(task.id)
         task.created_at = task.updated_at = instant
-        task.status = Status.SCHEDULED
-        if frame[4] is not None:
-            task.status = Status.READY
+        task.status = ready
+        task.effective_priority = effective
+        if effective is not None:
             task.ready_at = instant
-            task.effective_priority = priority.effective(frame[4], frame[6], now)
         tasks.append(task)
     return tasks

@@ -32,6 +32,8 @@ T = TypeVar("T")
 
 _LONGEST_S = 0.2  # A group is cut here, so that no transaction keeps others waiting for long.
 _LARGEST = 256
+_BRIEF_S = 0.005  # A commit that takes longer is none to make in the event loop's own thread,
+_SHY_S = 0.2  # and for so long none is.
 
 
 class Unknown:
@@ -103,6 +105,9 @@ class Engine:
         self._waiters: dict[asyncio.AbstractEventLoop, set[asyncio.Future[None]]] = {}
         self._seen = -1
         self._changed_at = 0.0
+        self._shy_until = 0.0
+        self._went_ahead = False
+        self._log_pages = 0
         opening.prepare_folder(path)
         try:
             self._turns = Turns(path)
@@ -110,6 +115,7 @@ class Engine:
             try:
                 opening.migrate(self._writer, self._turns, path)
                 opening.tune(self._writer)
+                self._writer.set_wal_hook(self._note_log)
             except BaseException:
                 self._writer.close()
                 self._turns.close()
@@ -120,11 +126,16 @@ class Engine:
     # Writing
 
     async def write(
-        self, work: Callable[[Transaction], T], glance: Callable[[Transaction], T | Unknown] | None = None
+        self,
+        work: Callable[[Transaction], T],
+        glance: Callable[[Transaction], T | Unknown] | None = None,
+        *,
+        brief: bool = False,
     ) -> T:
         """Run `work` in a transaction, possibly together with others, and return its answer once it is committed.
 
-        `glance` is a cheap read that may answer without a transaction; it returns UNKNOWN if it cannot.
+        `glance` is a cheap read that may answer without a transaction; it returns UNKNOWN if it cannot. `brief` work
+        may be done right here, in the event loop's thread, while that is quicker than handing it over.
         """
         self._check_usable()
         if self.blocking:
@@ -135,13 +146,71 @@ class Engine:
         if self._writes is None:
             self._start()
         assert self._writes is not None
+        if brief and self._may_go_ahead():
+            return await self._go_ahead(work)
         return await self._hand_over(self._writes, work, glance)
 
+    def _may_go_ahead(self) -> bool:
+        """Whether nobody else writes and the disk is quick: then a transaction is begun, and true is returned.
+
+        Only one in each turn of the event loop may: others that come in the same turn are committed together.
+        """
+        assert self._writes is not None
+        if self._went_ahead or time.monotonic() < self._shy_until or not self._writes.empty():
+            return False
+        if self._log_pages >= opening.CHECKPOINT_PAGES or not self._mutex.acquire(blocking=False):
+            return False
+        if self._turns.try_take():
+            if opening.begin_at_once(self._writer):
+                return True
+            self._turns.give()
+        self._mutex.release()
+        return False
+
+    async def _go_ahead(self, work: Callable[[Transaction], T]) -> T:
+        """Commit one job here and now."""
+        import asyncio
+
+        job = _Job(work, None)
+        started = time.monotonic()
+        try:
+            self._commit([job], begun=True)
+        finally:
+            self._mutex.release()
+        if time.monotonic() - started > _BRIEF_S:
+            self._shy_until = time.monotonic() + _SHY_S
+        self._deliver([], wake=True)
+        self._went_ahead = True
+        try:
+            await asyncio.sleep(0)
+        finally:
+            self._went_ahead = False
+        return self._answer(job)
+
     def _serve(self, jobs: list[_Job[Any]]) -> None:
-        """Answer what needs no transaction, commit the rest, in as many transactions as the time limit asks for."""
-        jobs = [job for job in jobs if not self._glanced(job)]
-        while jobs:
-            jobs = self._commit(jobs)
+        """Answer what needs no transaction, commit the rest, in as many transactions as the time limit asks for.
+
+        What is handed over while others have their turn is taken along, and added to `jobs`.
+        """
+        left = [job for job in jobs if not self._glanced(job)]
+        while left:
+            left = self._commit(left, joined=jobs)
+        if self._log_pages >= opening.CHECKPOINT_PAGES:
+            self._checkpoint()
+
+    def _note_log(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        """SQLite tells after each commit how long its log is. Who sets this does the checkpoints himself."""
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
+    def _checkpoint(self) -> None:
+        """Move what is in the log to its place, as far as no reader still needs it."""
+        try:
+            self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except apsw.Error:
+            # The commits stand; the next one tries again.
+            pass
+        self._log_pages = 0
 
     def _glanced(self, job: _Job[Any]) -> bool:
         if job.glance is None:
@@ -159,14 +228,22 @@ class Engine:
         job.result = answer
         return True
 
-    def _commit(self, jobs: list[_Job[Any]]) -> list[_Job[Any]]:
-        """One transaction for as many of the jobs as fit; the rest is returned."""
+    def _commit(
+        self, jobs: list[_Job[Any]], *, begun: bool = False, joined: list[_Job[Any]] | None = None
+    ) -> list[_Job[Any]]:
+        """One transaction for as many of the jobs as fit; the rest is returned. `joined` hears of those taken along."""
         connection = self._writer
         done = 0
         try:
-            self._turns.take()
+            if not begun:
+                self._turns.take()
             try:
-                connection.execute("BEGIN IMMEDIATE")
+                if not begun:
+                    connection.execute("BEGIN IMMEDIATE")
+                if joined is not None and self._writes is not None:
+                    late = _take_more(self._writes, _LARGEST - len(jobs))
+                    jobs = jobs + late
+                    joined += late
                 started = time.monotonic()
                 outbox = Outbox()
                 alone = len(jobs) == 1
@@ -343,7 +420,8 @@ class Engine:
         while True:
             jobs, more = _take(queue)
             if jobs:
-                self._serve(jobs)
+                with self._mutex:
+                    self._serve(jobs)
                 self._deliver(jobs, wake=True)
             if not more:
                 return
@@ -423,6 +501,18 @@ def _take(queue: SimpleQueue[_Job[Any] | None]) -> tuple[list[_Job[Any]], bool]:
             return jobs, True
         job = queue.get()
     return jobs, False
+
+
+def _take_more(queue: SimpleQueue[_Job[Any] | None], most: int) -> list[_Job[Any]]:
+    """What has been handed over meanwhile. The end stays in the queue."""
+    jobs: list[_Job[Any]] = []
+    while len(jobs) < most and not queue.empty():
+        job = queue.get()
+        if job is None:
+            queue.put(None)
+            break
+        jobs.append(job)
+    return jobs
 
 
 def _tell(jobs: list[_Job[Any]], waiters: Any) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x64696273  # "dibs"
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 _BUSY_MS = 30_000
+CHECKPOINT_PAGES = 4_000
+"""How long the log may get before it is moved to its place."""
 
 
 def prepare_folder(path: str) -> None:
@@ -53,11 +55,23 @@ def connect(path: str) -> apsw.Connection:
     return connection
 
 
+def begin_at_once(connection: apsw.Connection) -> bool:
+    """Begin a transaction if that needs no waiting; whether it is begun."""
+    connection.set_busy_timeout(0)
+    try:
+        connection.execute("BEGIN IMMEDIATE")
+    except apsw.Error:
+        return False
+    finally:
+        connection.set_busy_timeout(_BUSY_MS)
+    return True
+
+
 def tune(connection: apsw.Connection) -> None:
     """What makes commits durable and quick."""
     connection.execute(
         "PRAGMA synchronous = FULL; PRAGMA foreign_keys = OFF; PRAGMA temp_store = MEMORY;"
-        "PRAGMA cache_size = -32000; PRAGMA wal_autocheckpoint = 4000; PRAGMA journal_size_limit = 67108864"
+        "PRAGMA cache_size = -32000; PRAGMA journal_size_limit = 67108864"
     )
 
 

@@ -29,6 +29,7 @@ FINAL = ("completed", "dead_lettered", "cancelled")
 encode = msgspec.json.Encoder().encode
 decode = msgspec.json.Decoder().decode
 
+ADD_SPEC = "INSERT INTO specs (n, spec) VALUES (?, ?)"
 ADD_SPECS = "INSERT INTO specs (n, spec) SELECT ?1 + key + 1, value FROM json_each(?2)"
 
 
@@ -185,14 +186,14 @@ class Spec(Struct, omit_defaults=True):
     context: Any = None
 
 
-def spec_of(task: Task, payload: bytes) -> str:
-    """A task's specification as JSON."""
+def spec_of(task: Task, payload: bytes | None) -> str:
+    """A task's specification as JSON; without a payload if none is given."""
     spec = Spec(
         task.id,
         task.type,
         task.project,
         task.title,
-        Raw(payload),
+        None if payload is None else Raw(payload),
         task.boost,
         task.deadline,
         task.on_deadline,
@@ -215,6 +216,14 @@ def spec_of(task: Task, payload: bytes) -> str:
         task.context,
     )
     return encode(spec).decode()
+
+
+def common_spec(task: Task) -> str:
+    """The end of a specification, after id and payload: what tasks of one kind have in common."""
+    spec = spec_of(task, None)
+    beginning = f'{{"id":"{task.id}"'
+    assert spec.startswith(beginning)
+    return spec[len(beginning) :]
 
 
 def load_ordered(tx: Transaction, select: str, parameters: tuple[Any, ...] = ()) -> list[Row]:

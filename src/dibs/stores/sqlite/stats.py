@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.lanes import Lanes
 
 _DAY_S = 86_400.0
-_COUNTS = "SELECT type, status, count(*) FROM tasks INDEXED BY task_status WHERE project = ? GROUP BY type, status"
+_COUNTS = """
+SELECT type, status, count(*) FROM tasks INDEXED BY task_status
+WHERE project = ? AND status <> 'ready' GROUP BY type, status
+"""
 _READY = """
 SELECT lane, count(*), min(ready_at) FROM tasks INDEXED BY task_ready WHERE status = 'ready' GROUP BY lane
 """
@@ -49,6 +52,9 @@ def stats(tx: Transaction, lanes: Lanes, project: str) -> Stats:
     for type, status, count in tx.connection.execute(_COUNTS, (project,)):
         by_type.setdefault(type, {})[status] = count
     ready = _lanes(tx, lanes, project)
+    for lane in ready:
+        found = by_type.setdefault(lane.type, {})
+        found["ready"] = found.get("ready", 0) + lane.ready
     return Stats(
         by_status=_ordered(by_type),
         by_type={

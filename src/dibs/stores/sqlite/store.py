@@ -65,11 +65,15 @@ class SqliteStore:
     # Adding
 
     async def insert(self, insertion: Insertion) -> Inserted:
-        from dibs.stores.sqlite import bulk, insert
+        from dibs.stores.sqlite import bulk
 
         if bulk.is_plain(insertion):
             prepared = bulk.prepare(insertion)
-            return await self._engine.write(lambda tx: bulk.insert_plain(tx, self._lanes, insertion, prepared))
+            return await self._engine.write(
+                lambda tx: bulk.insert_plain(tx, self._lanes, insertion, prepared), brief=len(insertion.drafts) == 1
+            )
+        from dibs.stores.sqlite import insert
+
         return await self._engine.write(lambda tx: insert.insert(tx, self._lanes, insertion))
 
     # Working

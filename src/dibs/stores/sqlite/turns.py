@@ -41,6 +41,22 @@ class Turns:
         finally:
             fcntl.flock(self._next, fcntl.LOCK_UN)
 
+    def try_take(self) -> bool:
+        """Take the turn if nobody writes or waits to; whether it is taken."""
+        if self._current < 0:
+            return False
+        try:
+            fcntl.flock(self._next, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        try:
+            fcntl.flock(self._current, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            fcntl.flock(self._next, fcntl.LOCK_UN)
+        return True
+
     def give(self) -> None:
         """Let the next one write."""
         if self._current >= 0:

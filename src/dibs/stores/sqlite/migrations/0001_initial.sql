@@ -90,7 +90,8 @@ CREATE TABLE tasks (
 CREATE UNIQUE INDEX task_id ON tasks (id, project);
 CREATE INDEX task_ready ON tasks (lane, rank, n, ready_at) WHERE status = 'ready';
 CREATE INDEX task_due ON tasks (status, due_at, n, lane) WHERE due_at IS NOT NULL;
-CREATE INDEX task_status ON tasks (project, status, n, type);
+-- Ready tasks are in task_ready; one index less is written by every add, and none far apart by a claim.
+CREATE INDEX task_status ON tasks (project, status, n, type) WHERE status <> 'ready';
 CREATE INDEX task_type ON tasks (project, type);
 CREATE INDEX task_dag ON tasks (dag, status, requested) WHERE dag IS NOT NULL;
 CREATE INDEX task_user ON tasks (project, user) WHERE user IS NOT NULL;
