@@ -82,6 +82,7 @@ $(CREATED):
 $(INSTALLED): $(CREATED) pyproject.toml
 	@echo "== installing dibs"
 	@$(PIP) --editable .
+	@$(BIN)/python -m compileall -q src/dibs
 	@touch $@
 
 $(WITH_DEV): $(INSTALLED)
