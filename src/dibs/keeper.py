@@ -32,7 +32,7 @@ class Keeper:
         while True:
             try:
                 now = time.time()
-                if now - last > schedule.MISSED_INTERVALS * TICK_S + TICK_S:
+                if now - last > (schedule.MISSED_INTERVALS + 1) * TICK_S:
                     # This machine slept, or the store was away: let workers renew before anything expires.
                     await self._queue.store.postpone("expire", schedule.GRACE_S)
                 await self._queue.run_duties()

@@ -21,6 +21,7 @@ from dibs.requests import (
     Held,
     agent_text,
     claim_request,
+    default_agent,
     held,
     id_of,
     lease_s,
@@ -44,6 +45,7 @@ from dibs.stores.values import (
 )
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
     from dibs.model.attempt import Attempt
@@ -80,8 +82,9 @@ class Queue:
         self.project = project
         self.draw = draw or _draw
         self.new_id = new_id
+        self.poison = poison
         self._blocking = blocking
-        self._giving_back: object = None
+        self._giving_back: set[asyncio.Future[Any]] = set()
         self._desk = duties.Desk(store, draw=self.draw, poison=poison, retention_s=retention_s)
 
     @property
@@ -273,7 +276,7 @@ class Queue:
         starting. Repeating a `claim_id` returns the same claims. Runs the duties that nobody has run lately.
         """
         request = claim_request(
-            _default_agent() if agent is None else agent,
+            default_agent() if agent is None else agent,
             project=self.project,
             capabilities=capabilities,
             types=types,
@@ -308,16 +311,21 @@ class Queue:
             taking.add_done_callback(self._give_back)
             raise
 
-    def _give_back(self, taken: Any) -> None:
+    def _give_back(self, taken: asyncio.Future[Claimed]) -> None:
         import asyncio
 
         if taken.cancelled() or taken.exception() is not None or not taken.result().claims:
             return
-        settlements = [settling.released(claim, reason="abandoned") for claim in taken.result().claims]
-        for settlement in settlements:
-            settlement.releases -= 1
-            settlement.next, settlement.delay_s = Status.READY, 0.0
-        self._giving_back = asyncio.ensure_future(self.store.settle(settlements))
+        settlements = [settling.untouched(claim, "abandoned") for claim in taken.result().claims]
+        giving = asyncio.ensure_future(self.store.settle(settlements))
+        self._giving_back.add(giving)
+        giving.add_done_callback(self._given_back)
+
+    def _given_back(self, giving: asyncio.Future[Any]) -> None:
+        """Nobody waits for it; where the store is gone, the lease will end by itself."""
+        self._giving_back.discard(giving)
+        if not giving.cancelled():
+            giving.exception()
 
     async def start(self, claim: Held) -> None:
         """Say that the work has begun. Only needed after `claim(start=False)`."""
@@ -415,7 +423,7 @@ class Queue:
                 usage=used,
                 outcome=Outcome.TIMED_OUT if cause == "timeout" else Outcome.FAILED,
                 crash=cause == "crash",
-                poison=self._desk.poison,
+                poison=self.poison,
             )
         )
 
@@ -660,10 +668,3 @@ def _draw() -> float:
     import os
 
     return int.from_bytes(os.urandom(6)) / 2**48
-
-
-def _default_agent() -> str:
-    """`host:pid:random`: unique also where process numbers are used again."""
-    import os
-
-    return f"{os.uname().nodename}:{os.getpid()}:{os.urandom(3).hex()}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dibs.errors import DibsError, Invalid, NotFound
@@ -88,6 +89,11 @@ def agent_text(value: Any, field: str) -> str | bytes:
     if not isinstance(value, (str, bytes)):
         raise Invalid(f"{field} must be text.", field=field)
     return value
+
+
+def default_agent() -> str:
+    """`host:pid:random`: process numbers are used again, the random part is not."""
+    return f"{os.uname().nodename}:{os.getpid()}:{os.urandom(4).hex()}"
 
 
 def no_task(task_id: str) -> NotFound:

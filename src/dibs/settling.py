@@ -15,7 +15,7 @@ from dibs.errors import Invalid
 from dibs.model.attempt import Attempt
 from dibs.model.status import Outcome, Status
 from dibs.rules import retry, validation
-from dibs.stores.values import Settlement, Usage
+from dibs.stores.values import BY_DUTY, Settlement, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 MAX_ERROR_CHARS = 20_000
 LARGE = 16 * 1024
 """Bytes of payload or output above which an event names it instead of carrying it."""
-
-BY_DUTY = "duty"
-"""The digest of settlements that the expiry duty makes; no agent can repeat them."""
 
 
 def completed(
@@ -142,6 +139,14 @@ def released(claim: Claim, *, delay_s: float = 0.0, reason: str = "released", us
         reason=reason,
         usage=usage,
     )
+
+
+def untouched(claim: Claim, reason: str) -> Settlement:
+    """A claim given back before any work on it began: not a release that counts, nothing to wait for."""
+    given_back = released(claim, reason=reason)
+    given_back.releases -= 1
+    given_back.next, given_back.delay_s = Status.READY, 0.0
+    return given_back
 
 
 def expired(found: Expired, *, draw: float, poison: retry.PoisonPolicy | None = None) -> Settlement:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dibs.cli.catalogue import GROUPS, NESTED, names
+from dibs.cli.catalogue import GROUPS, LATER, NESTED, names
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
@@ -23,6 +23,7 @@ def test_the_overview_names_every_command(dibs: Run, argv: list[str]) -> None:
         for name, _, summary in commands:
             assert f"  {name} " in shown
             assert summary in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -42,10 +43,37 @@ def test_families_of_commands_list_their_members(dibs: Run) -> None:
         for second, summary in members:
             assert f"dibs {name} {second}" in shown
             assert summary in shown
+    assert max(map(len, shown.splitlines())) <= 80
 
 
-def test_a_slip_of_the_finger_gets_a_hint(dibs: Run) -> None:
-    assert "did you mean `dibs claim`" in dibs("clam").err
+@pytest.mark.parametrize(
+    ("argv", "hint"),
+    [
+        (["clam"], "did you mean `dibs claim`?"),
+        (["dag", "sumbit"], "did you mean `dibs dag submit`?"),
+        (["dlq", "frobnicate"], "`dibs dlq` lists what there is."),
+        (["frobnicate"], "`dibs` lists what there is."),
+        (["add", "t", "--prio", "3"], "there is no option --prio (did you mean --priority?); try `dibs add --help`"),
+        (["add", "t", "--priorty=3"], "(did you mean --priority?)"),
+        (["add", "t", "--frobnicate"], "there is no option --frobnicate; try `dibs add --help`"),
+        (["run", "--type", "t", "echo", "hello"], "stands after --: dibs run … -- echo …"),
+        (["add"], "TYPE is missing; try `dibs add --help`"),
+        (["complete"], "ID and --fence are missing"),
+        (["show", "task_x"], "`dibs ls` shows the ones there are."),
+        (["retry", "task_x"], "`dibs ls` shows the ones there are."),
+        (["tree", "dag_x"], "`dibs show TASK` names its dag."),
+    ],
+    ids=str,
+)
+def test_a_mistake_gets_a_hint(dibs: Run, argv: list[str], hint: str) -> None:
+    assert hint in dibs(*argv).err
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_commands_that_are_promised_are_refused_as_such(dibs: Run, name: str) -> None:
+    refused = dibs(*name.split(), "--json")
+    assert (refused.code, refused.error["field"]) == (2, "command")
+    assert f"`dibs {name}` is not supported yet" in refused.error["message"]
 
 
 def test_version(dibs: Run) -> None:

@@ -131,6 +131,57 @@ def test_tree_watch_ends_with_its_dag(terminal: Run, dibs: Run) -> None:
     assert (seen.code, "cancelled" in seen.out) == (0, True)
 
 
+def test_tree_watch_left_with_q_leaves_the_whole_tree_behind(terminal: Run, dibs: Run) -> None:
+    previous = dibs("add", "t", "number 0", ok=True).line
+    for number in range(1, 12):
+        previous = dibs("add", "t", f"number {number}", "--after", previous, ok=True).line
+    seen = terminal("tree", previous, "--watch", keys=b"q", rows=8)
+    on_screen, left_behind = seen.out.split("\x1b[?1049l")
+    assert seen.code == 0
+    assert "more below" in on_screen
+    assert "number 11" not in on_screen
+    assert all(f"number {number}" in left_behind for number in range(12))
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["ls"], "No tasks yet. Add one: dibs add"),
+        (["ls", "--status", "ready"], "No task is like that."),
+        (["stats"], "No tasks yet. Add one: dibs add"),
+        (["top"], "No tasks yet. Add one: dibs add"),
+        (["dlq", "ls"], "There are no dead letters."),
+        (["dlq", "retry", "--all"], "There are no dead letters."),
+        (["tail", "--no-follow"], "No events yet."),
+        (["claim", "--agent", "me"], "Nothing to do."),
+    ],
+    ids=str,
+)
+def test_where_there_is_nothing_people_are_told_and_programs_are_not(
+    terminal: Run, dibs: Run, argv: list[str], said: str
+) -> None:
+    assert said in terminal(*argv, keys=b"q" if argv == ["top"] else b"").out
+    quiet = dibs(*argv)
+    assert (quiet.out, quiet.err) == ("", "")
+
+
+def test_a_long_value_is_cut_on_a_terminal_only(terminal: Run, dibs: Run) -> None:
+    id = dibs("add", "t", "--payload", '"' + "x" * 10_000 + '"', ok=True).line
+    shown = terminal("show", id).out
+    assert "x" * 4_001 not in shown
+    assert f"6,000 more characters: dibs show {id} --json" in shown
+    assert "x" * 10_000 in dibs("show", id, ok=True).out
+
+
+def test_top_calls_tasks_by_their_titles(terminal: Run, dibs: Run) -> None:
+    id = dibs("add", "research", "What is CORS?", ok=True).line
+    dibs("claim", "--agent", "coder-1", ok=True)
+    dibs("complete", id, "--fence", 1, ok=True)
+    seen = terminal("top", keys=b"q").out
+    assert "What is CORS?" in seen
+    assert id not in seen
+
+
 def test_wait_draws_a_bar_for_a_dag_on_a_terminal(terminal: Run, dibs: Run, tmp_path: Path) -> None:
     file = tmp_path / "dag.yaml"
     file.write_text("title: A dag\ntasks: [{type: a}, {type: b}]")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def dead_letter(dibs: Run, type: str = "t") -> str:
-    """A task that has run out of tries."""
+    """A task that has run out of attempts."""
     id = dibs("add", type, ok=True).line
     dibs("claim", "--agent", "a", "--type", type, ok=True)
     dibs("fail", id, "--fence", 1, "--error", "boom", "--no-retry", ok=True)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.cells import cell_len
 
 from dibs.cli import drawing, wording
 from dibs.model.dag import Dag, Edge
@@ -61,6 +62,12 @@ def test_a_task_is_called_by_its_title_its_ref_or_its_payload() -> None:
     assert wording.title_of(Task(id="t", type="a")) == ""
 
 
+def test_what_is_waited_for_is_due_once_its_time_has_come() -> None:
+    assert wording.due(NOW + timedelta(hours=2), NOW) == "in 2h"
+    assert wording.due(NOW, NOW) == wording.due(NOW - timedelta(minutes=1), NOW) == "due"
+    assert wording.due(None, NOW) == ""
+
+
 def test_an_event_says_who_why_and_what() -> None:
     event = Event(
         seq=1,
@@ -96,12 +103,31 @@ def test_the_tree_says_what_matters_in_each_status() -> None:
         edges=[Edge("c", "p", "child"), Edge("r", "x")],
     )
     assert "".join(text for text, _ in drawing.heading(dag)) == "● dag_1  running  1/2"
-    assert ["".join(text for text, _ in line) for line in drawing.tree(dag, NOW)] == [
+    whole, cut = (["".join(text for text, _ in line) for line in drawing.tree(dag, NOW, width)] for width in (None, 80))
+    assert whole == [
         "○ plan  pending  p",
         "└─ ◷ child  scheduled  in 1h  c",
-        f"↻ try  retrying  1/3 · in 40s · {'e' * 39}…  r",
+        f"↻ try  retrying  1/3 · in 40s · {'e' * 60}  r",
         "└─ ⊘ ship  cancelled  cancelled · not needed  x",
     ]
+    assert cut == [*whole[:2], f"↻ try  retrying  1/3 · in 40s · {'e' * 39}…  r", whole[3]]
+
+
+@pytest.mark.parametrize("width", [200, 100, 80, 60, 40, 20])
+def test_a_line_of_the_tree_never_wraps(width: int) -> None:
+    long = Task(id="task_" + "0" * 26, type="research", title="日本語の長い題名 " * 20, status=Status.RUNNING)
+    long.agent, long.note, long.progress = "scout-1", "n" * 200, 0.5
+    after = Task(id="task_" + "1" * 26, type="code", title="x" * 300)
+    other = Task(id="task_" + "2" * 26, type="code", title="y" * 300)
+    edges = [Edge(long.id, after.id), Edge(other.id, after.id)]
+    dag = Dag(id="dag_1", title="z" * 300, status=DagStatus.RUNNING, tasks=[long, after, other], edges=edges)
+    drawn = [drawing.heading(dag, width), *drawing.tree(dag, NOW, width)]
+    lines = ["".join(text for text, _ in line) for line in drawn]
+    assert max(map(cell_len, lines)) <= width
+    assert "● resea" in lines[1]
+    assert "running" in lines[1]
+    if width >= 80:
+        assert long.id in lines[1]
 
 
 def test_demo_passes_its_options_on(dibs: Run, monkeypatch: pytest.MonkeyPatch) -> None:

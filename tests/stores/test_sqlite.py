@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -18,7 +20,7 @@ from dibs.errors import KeyReused, NotFound, Unavailable
 from dibs.model.ids import new_id
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
-from dibs.stores.sqlite import SqliteStore, opening
+from dibs.stores.sqlite import SqliteStore, opening, turns
 from dibs.stores.sqlite.rows import Spec
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import ClaimRequest, Dependency, Draft, Insertion, LaneKey, Settlement
@@ -281,6 +283,58 @@ def test_one_that_fails_does_not_harm_its_neighbours(path: str) -> None:
     asyncio.run(main())
 
 
+def test_trouble_with_taking_a_turn_at_once_does_not_stop_the_writer(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def main() -> None:
+        store = SqliteStore.open(path)
+        await store.insert(Insertion(drafts=[draft(1)]))
+
+        def no_locks() -> bool:
+            raise OSError(errno.ENOLCK, "No locks available")
+
+        monkeypatch.setattr(store._engine._turns, "try_take", no_locks)
+        for number in (2, 3):
+            await asyncio.wait_for(store.insert(Insertion(drafts=[draft(number)])), 20)
+        assert (await store.stats("default")).by_status == {"ready": 3}
+        await store.close()
+
+    asyncio.run(main())
+
+
+def test_a_turn_that_is_never_given_back_delays_others_once(
+    path: str, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LONGEST_S", 0.5)
+    stopped = os.open(path + "-lock", os.O_RDWR)
+    fcntl.flock(stopped, fcntl.LOCK_EX)
+    took = []
+    for number in range(3):
+        began = time.monotonic()
+        drive(store.insert(Insertion(drafts=[draft(number)])))
+        took.append(time.monotonic() - began)
+    os.close(stopped)
+    assert took[0] >= 0.5
+    assert took[1] + took[2] < 0.5
+
+
+def test_closing_is_finished_also_when_nobody_waits_for_it(path: str) -> None:
+    async def main() -> None:
+        store = SqliteStore.open(path)
+        await store.insert(Insertion(drafts=[draft()]))
+        closing = asyncio.ensure_future(store.close())
+        await asyncio.sleep(0)
+        closing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await closing
+        deadline = time.monotonic() + 20
+        while store._engine._turns._current >= 0:
+            assert time.monotonic() < deadline, "its files are still open"
+            await asyncio.sleep(0.01)
+
+    asyncio.run(main())
+
+
 def test_a_commit_in_another_process_is_news(path: str) -> None:
     async def main() -> None:
         store, other = SqliteStore.open(path), SqliteStore.open(path, blocking=True)
@@ -426,6 +480,18 @@ def test_an_idle_lane_is_retired_and_comes_back_with_its_next_task(path: str) ->
     assert drive(store.check()) == []
     drive(store.close())
     drive(other.close())
+
+
+def test_agents_that_left_long_ago_are_forgotten(path: str) -> None:
+    clock = FakeClock()
+    store = SqliteStore.open(path, clock=clock, blocking=True)
+    drive(store.claim(ClaimRequest(agent="gone")))
+    clock.advance(8 * 86_400)
+    drive(store.claim(ClaimRequest(agent="here")))
+    drive(store.prune(7 * 86_400.0, 100))
+    known = store._engine._writer.execute("SELECT id FROM agents").fetchall()
+    assert known == [("here",)]
+    drive(store.close())
 
 
 def test_check_finds_a_count_that_is_wrong(store: SqliteStore) -> None:

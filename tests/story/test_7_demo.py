@@ -101,7 +101,8 @@ def test_no_process_outlives_a_demo_that_is_stopped(tmp_path: Path, ending: sign
     assert workers_of(tmp_path) == []
 
 
-def test_the_picture_shows_every_task_and_agent_and_fits_a_terminal(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (100, 30), (200, 50)])
+def test_the_picture_shows_every_task_and_agent_and_fits_a_terminal(tmp_path: Path, width: int, height: int) -> None:
     with connect_sync("memory:") as queue, Fleet("memory:", folder=str(tmp_path), pace=1, prefix="") as fleet:
         added = queue.add_dag(landing_page.TITLE, landing_page.tasks())
         for name, can in (*CAST, UNDERSTUDY):
@@ -113,16 +114,19 @@ def test_the_picture_shows_every_task_and_agent_and_fits_a_terminal(tmp_path: Pa
         dag = queue.get_dag(added.id)
         assert dag.created_at is not None
         story = [told for event in queue.read_events() if (told := happening(event, dag, dag.created_at))]
-        surface = Console(width=100, height=30, color_system=None, record=True, file=io.StringIO())
-        surface.print(picture(Scene(dag, fleet, 1.0, story)))
+        surface = Console(width=width, height=height, color_system=None, record=True, file=io.StringIO())
+        surface.print(picture(Scene(dag, fleet, 1.0, story), width, height))
         drawn = surface.export_text()
         for member in fleet.members.values():
             member.process.wait()
-    assert len(drawn.splitlines()) < 30
+    # A child is still to come.
+    assert len(drawn.splitlines()) < height
     for task in dag.tasks:
         assert drawn.count(f" {task.title} ") == 1
-    for shown in ("● maestro", "thinking hard", "✗ coder-1", "kill -9", "can: browser,deploy", "maestro took"):
+    for shown in ("● maestro", "thinking hard", "○ coder-3", "browser,deploy", "maestro took"):
         assert shown in drawn
+    # Where there is no room for all, the one that was replaced is left out.
+    assert ("✗ coder-1 kill -9" in drawn) == (height > 24)
 
 
 def test_signs_and_colours_are_those_of_the_shell() -> None:

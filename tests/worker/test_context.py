@@ -266,3 +266,26 @@ async def test_a_thread_uses_the_same_verbs_without_await(url: str) -> None:
     assert task.error is None
     assert task.output == ["X", "y", 7, False, {"found": ["X", "y"]}]
     assert calls == ["x", "slowly"]
+
+
+@pytest.mark.parametrize("line", [123, None, object()])
+async def test_a_log_line_that_is_no_text_fails_the_attempt_and_not_the_worker(line: Any) -> None:
+    app = dibs.App()
+
+    @app.handler("chatty")
+    async def chatty(ctx: dibs.Context) -> None:
+        ctx.log(line)
+
+    task = await ended("memory:", app, "chatty", max_attempts=1)
+    assert (task.status, "line must be text" in (task.error or "")) == ("dead_lettered", True)
+
+
+async def test_spending_on_a_model_that_is_no_text_is_refused() -> None:
+    app = dibs.App()
+
+    @app.handler("spender")
+    async def spender(ctx: dibs.Context) -> None:
+        ctx.spend(usd=1, model=4)  # type: ignore[arg-type]
+
+    task = await ended("memory:", app, "spender", max_attempts=1)
+    assert (task.status, "model must be text" in (task.error or "")) == ("dead_lettered", True)

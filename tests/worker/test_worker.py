@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 import dibs
+from dibs.rules.retry import PoisonPolicy
+from dibs.sync import drive
 from dibs.worker.pace import MAX_AHEAD, Pace
 from tests.worker.facts import PATIENCE_S, eventually, first, has_status
 
@@ -257,6 +259,32 @@ class Away:
         raise dibs.Unavailable("the store is away")
 
 
+async def test_work_that_could_not_be_given_back_is_given_back_later() -> None:
+    app, ready = dibs.App(), 0
+    app.handler("quick")(_quick)
+    async with dibs.connect("memory:") as real:
+        away: Any = Away(real.store)
+        queue = dibs.Queue(away)
+
+        @app.handler("blocks")
+        async def blocks() -> None:
+            nonlocal ready
+            # The loop is blocked, so only the thread that gives back what waits behind this task can settle now.
+            away.refused["settle"] = 1
+            deadline = time.monotonic() + PATIENCE_S / 2
+            while ready < 300 and time.monotonic() < deadline:
+                time.sleep(0.01)
+                ready = drive(real.stats()).by_status.get("ready", 0)
+
+        await queue.add_many([dibs.NewTask("quick") for _ in range(300)])
+        await queue.add("blocks", priority=60)
+        await queue.add_many([dibs.NewTask("quick", priority=70) for _ in range(300)])
+        async with dibs.Worker(app, queue, concurrency=1) as worker:
+            await first(worker.drain())
+        assert (ready, away.refused) == (300, {"settle": 0})
+        assert (await queue.stats()).by_status == {"completed": 601}
+
+
 async def test_work_is_stopped_before_its_lease_ends_when_it_cannot_be_renewed() -> None:
     app, began, stopped_at = dibs.App(), asyncio.Event(), asyncio.Event()
     lease_s = 2.0
@@ -299,6 +327,21 @@ async def test_outcomes_wait_for_a_store_that_is_away() -> None:
             await first(worker.drain())
         assert (await queue.get(task.id)).attempts == 1
         assert away.refused == {"settle": 0, "claim": 0}
+
+
+async def test_a_worker_keeps_to_the_poison_rule_of_its_queue() -> None:
+    app = dibs.App()
+
+    @app.handler("bad", retry="immediate")
+    async def bad() -> None:
+        raise RuntimeError("always the same")
+
+    async with dibs.connect("memory:", poison=PoisonPolicy(agents=1, attempts=2)) as queue:
+        task = await queue.add("bad", max_attempts=10)
+        async with dibs.Worker(app, queue) as worker:
+            await first(worker.drain())
+        now = await queue.get(task.id)
+        assert (now.status, now.attempts, now.poison_pill) == ("dead_lettered", 2, True)
 
 
 async def test_each_handler_runs_in_a_context_of_its_own() -> None:

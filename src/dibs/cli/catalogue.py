@@ -13,7 +13,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     (
         "Do work",
         (
-            ("run", "host", "make any command an agent: dibs run --type code -- my-agent {prompt}"),
+            ("run", "host", "make any command an agent: dibs run --type code -- CMD {prompt}"),
             ("worker", "host", "run the handlers of a Python app"),
         ),
     ),
@@ -38,7 +38,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("show", "look", "everything about one task"),
             ("why", "look", "why a task is not running"),
             ("history", "look", "a task's attempts"),
-            ("tree", "tree", "a dag as a tree, with live states"),
+            ("tree", "tree", "a dag as a tree, with the status of each task"),
             ("stats", "look", "counts, lanes, agents"),
             ("top", "top", "a live view of everything"),
             ("tail", "follow", "events as they happen"),
@@ -52,7 +52,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("retry", "steer", "give a dead-lettered or cancelled task a new life"),
             ("priority", "steer", "change how urgent a task is"),
             ("link", "steer", "make a task wait for others"),
-            ("dlq", "dlq", "what ran out of tries: list it, retry it"),
+            ("dlq", "dlq", "dead letters, tasks that ran out of attempts: list, retry"),
         ),
     ),
     (
@@ -77,6 +77,9 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
         ("retry", "give dead-lettered tasks a new life"),
     ),
 }
+
+LATER = ("up", "ask", "inbox", "answer", "bench", "migrate", "dlq review", "dlq drop")
+"""Commands that are promised and not there yet: they are refused as such, not as a slip of the finger."""
 
 
 def module_of(name: str) -> str | None:

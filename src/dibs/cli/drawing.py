@@ -18,22 +18,31 @@ Part = tuple[str, str]
 
 MAX_INDENT = 16
 """Deeper tasks are drawn at this depth: a chain of a thousand must not run off the screen."""
+LONGEST = 40
+"""How much of an error is worth a line of a tree."""
+GOOD_NAME = 28
+"""With so many columns a name is told from others; below that, remarks give way to it."""
+LEAST_NAME, LEAST_SAID, LEAST_ALSO = 12, 10, 24
+"""Shorter than this a part says nothing any more."""
+HELD = ("claimed", "running", "validating")
 
 
-def heading(dag: Dag) -> list[Part]:
+def heading(dag: Dag, width: int | None = None) -> list[Part]:
     """The line above the tree: sign, title, status, how many of its tasks have completed."""
     style = wording.STYLES.get(dag.status, "")
     total = sum(dag.counts.values()) or len(dag.tasks)
     title = clean(dag.title) if dag.title else dag.id
-    parts = [(f"{wording.SIGNS.get(dag.status, '')} ", style), (title, "bold"), (f"  {dag.status}", style)]
-    parts.append((f"  {dag.counts.get('completed', 0)}/{total}", "bright_black"))
-    if dag.title:
-        parts.append((f"  {dag.id}", "bright_black"))
+    state, count = f"  {dag.status}", f"  {dag.counts.get('completed', 0)}/{total}"
+    id = f"  {dag.id}" if dag.title else ""
+    if width is not None:
+        title, _, _, id = _fitted(width - 2 - len(state + count), title, "", "", id)
+    parts = [(f"{wording.SIGNS.get(dag.status, '')} ", style), (title, "bold"), (state, style)]
+    parts.append((count + id, "bright_black"))
     return parts
 
 
-def tree(dag: Dag, now: datetime, longest: int | None = 40) -> list[list[Part]]:
-    """One line per task, parents before children; errors in at most `longest` characters (None: whole)."""
+def tree(dag: Dag, now: datetime, width: int | None = None) -> list[list[Part]]:
+    """One line per task, parents before children. With a `width` each is cut to fit; without, nothing is cut."""
     tasks = {task.id: task for task in dag.tasks}
     parents = _parents(dag, tasks)
     level = _levels(dag, parents)
@@ -47,8 +56,9 @@ def tree(dag: Dag, now: datetime, longest: int | None = 40) -> list[list[Part]]:
     while stack:
         id, bars, last, root = stack.pop()
         branch = "" if root else ("└─ " if last else "├─ ")
-        others = [_name(tasks[parent]) for parent in parents[id] if parent != home[id]]
-        lines.append([(bars + branch, "bright_black"), *_task(tasks[id], others, now, longest)])
+        others = [tasks[parent] for parent in parents[id] if parent != home[id]]
+        room = None if width is None else width - len(bars + branch)
+        lines.append([(bars + branch, "bright_black"), *_task(tasks[id], others, now, room)])
         inner = bars if root else bars + ("   " if last else "│  ")
         if len(inner) > 3 * MAX_INDENT:
             inner = bars
@@ -87,16 +97,54 @@ def _levels(dag: Dag, parents: dict[str, list[str]]) -> dict[str, int]:
     return level
 
 
-def _task(task: Task, others: list[str], now: datetime, longest: int | None) -> list[Part]:
+def _task(task: Task, others: list[Task], now: datetime, room: int | None) -> list[Part]:
     style = wording.STYLES.get(task.status, "")
-    parts = [(f"{wording.SIGNS.get(task.status, ' ')} ", style), (_name(task), ""), (f"  {task.status}", style)]
-    said = _said(task, now, longest)
-    if said:
-        parts.append((f"  {said}", "bright_black"))
-    if others:
-        parts.append((f"  (also after {', '.join(others)})", "bright_black"))
-    parts.append((f"  {task.id}", "bright_black"))
+    name, state, said = _name(task), f"  {task.status}", _said(task, now, None if room is None else LONGEST)
+    also, id = _also(others, short=room is not None), f"  {task.id}"
+    said = f"  {said}" if said else ""
+    if room is not None:
+        share = task.status in HELD or task.status == "retrying"
+        name, said, also, id = _fitted(room - 2 - len(state), name, said, also, id, share=share)
+    parts = [(f"{wording.SIGNS.get(task.status, ' ')} ", style), (name, ""), (state, style)]
+    parts.append((said + also + id, "bright_black"))
     return parts
+
+
+def _also(others: list[Task], *, short: bool) -> str:
+    """The parents that a task does not stand below."""
+    if not others:
+        return ""
+    if not short:
+        return f"  (also after {', '.join(map(_name, others))})"
+    names = [wording.brief(other.title or other.ref or other.type, 24) for other in others[:2]]
+    more = f" and {len(others) - 2} more" if len(others) > 2 else ""
+    return f"  (also after {', '.join(names)}{more})"
+
+
+def _fitted(room: int, name: str, said: str, also: str, id: str, *, share: bool = False) -> tuple[str, str, str, str]:
+    """The parts of a line, cut to this many columns: other parents give way first, then remarks, the name, the id.
+
+    With `share` (something is happening to the task) a long name leaves two fifths to the remarks.
+    """
+    from rich.cells import cell_len
+
+    if room - len(id) < LEAST_NAME:
+        id = ""
+    room -= len(id)
+    fair = max(room * 3 // 5, LEAST_NAME) if share else GOOD_NAME
+    name = _cut(name, min(max(room - cell_len(said), fair), max(room, 1)))
+    said = _cut(said, room - cell_len(name), LEAST_SAID)
+    also = _cut(also, room - cell_len(name + said), LEAST_ALSO)
+    return name, said, also, id
+
+
+def _cut(text: str, room: int, least: int = 1) -> str:
+    """The beginning of a text, in so many columns; nothing at all where they are fewer than `least`."""
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= room:
+        return text
+    return set_cell_size(text, room - 1).rstrip() + "…" if room >= least else ""
 
 
 def _name(task: Task) -> str:
@@ -109,15 +157,15 @@ def _name(task: Task) -> str:
 def _said(task: Task, now: datetime, longest: int | None) -> str:
     """What is worth knowing about a task in its status."""
     parts = []
-    if task.status in ("claimed", "running", "validating"):
-        parts = [task.agent or "", wording.elapsed(task, now), wording.percent(task.progress), task.note or ""]
+    if task.status in HELD:
+        parts = [wording.percent(task.progress), task.agent or "", wording.elapsed(task, now), task.note or ""]
     elif task.status == "completed":
         parts = [wording.elapsed(task, now)]
     elif task.status == "retrying":
         tries = f"{task.attempts}/{task.max_attempts}"
-        parts = [tries, wording.relative(task.retry_at, now), wording.first_line(task.error, longest)]
+        parts = [tries, wording.due(task.retry_at, now), wording.first_line(task.error, longest)]
     elif task.status == "scheduled":
-        parts = [wording.relative(task.run_after, now)]
+        parts = [wording.due(task.run_after, now)]
     elif task.status in ("dead_lettered", "cancelled"):
         parts = [task.reason or "", wording.first_line(task.cancel_reason or task.error, longest)]
-    return clean(" · ".join(part for part in parts if part))
+    return clean(" · ".join(part for part in parts if part)).strip()

@@ -13,16 +13,15 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
-def keep_drawing(draw: Callable[[int, int], tuple[RenderableType, bool]], interval_s: float, *, screen: bool) -> None:
+def keep_drawing(draw: Callable[[int, int], tuple[RenderableType, bool]], interval_s: float) -> None:
     """Draw again and again until `draw` says it is over, or the person leaves.
 
-    `draw` gets the columns and lines there is room for. With `screen` the view has the whole terminal to itself and
-    vanishes; otherwise its last state stays.
+    `draw` gets the columns and lines there is room for. The view has the terminal to itself and vanishes in the end.
     """
     from rich.live import Live
 
     surface = console()
-    with _Keys() as keys, Live(console=surface, screen=screen, auto_refresh=False, transient=False) as live:
+    with _Keys() as keys, Live(console=surface, screen=True, auto_refresh=False) as live:
         try:
             while True:
                 view, over = draw(surface.width, surface.height)

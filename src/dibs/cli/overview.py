@@ -13,7 +13,8 @@ dibs – a durable work queue for AI agents
 """
 
 _OUTRO = """\
-Every command takes --url URL (default: $DIBS_URL, else the nearest .dibs/dibs.db) and --json.
+Every command takes --json, and --url URL (default: $DIBS_URL, else the nearest
+.dibs/dibs.db upwards from here, else a new one here).
 `dibs COMMAND --help` explains one, with an example.
 """
 

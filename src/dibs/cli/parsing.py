@@ -32,7 +32,7 @@ def parse(name: str, command: Command, argv: Sequence[str]) -> argparse.Namespac
         prog=f"dibs {name}",
         description=_description(name, command),
         epilog=f"example:\n{_indented(command.example)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=Page,
         argument_default=argparse.SUPPRESS,
         allow_abbrev=False,
         exit_on_error=False,
@@ -42,13 +42,16 @@ def parse(name: str, command: Command, argv: Sequence[str]) -> argparse.Namespac
     if command.program and "--" in argv:
         end = list(argv).index("--")
         argv, program = argv[:end], list(argv[end + 1 :])
+    parser._positionals.title = "arguments"
     command.arguments(parser)
     parser.add_argument("--url", metavar="URL", default=None, help="where the tasks are kept")
     parser.add_argument("--json", action="store_true", default=False, help="print JSON")
     parser.add_argument("-h", "--help", action="help", help="show this page")
     if command.program:
+        parser.program = True
         parser.set_defaults(program=program)
-        parser.usage = parser.format_usage().removeprefix("usage: ").rstrip() + " -- CMD ARG…"
+        indent = " " * len(f"usage: {parser.prog} ")
+        parser.usage = f"{parser.format_usage().removeprefix('usage: ').rstrip()}\n{indent}-- CMD ARG…"
     try:
         args = parser.parse_args(argv)
     except HelpShown:
@@ -68,12 +71,24 @@ LATER = argparse.SUPPRESS
 """Help of an option that is read but refused by the queue until it works: none."""
 
 
+class Page(argparse.HelpFormatter):
+    """Help whose prose is wrapped to the terminal, and whose examples are not."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith("example:"):
+            return text
+        return "\n\n".join(super(Page, self)._fill_text(part, width, indent) for part in text.split("\n\n"))
+
+
 class HelpShown(Exception):
     """Help was printed; there is nothing else to do."""
 
 
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises instead of leaving the process."""
+
+    program = False
+    """Whether a command to run follows the options."""
 
     def error(self, message: str) -> NoReturn:
         raise self.mistake(message, None)
@@ -84,8 +99,31 @@ class Parser(argparse.ArgumentParser):
     def mistake(self, message: str, argument: str | None) -> Invalid:
         """The mistake as an error that names the field; where argparse does not say which, its message does."""
         # It ends in the names: "… are required: --agent, ID" or "unrecognized arguments: --colour red".
-        named = argument or message.partition(": ")[2].split(", ")[0].split(" ")[0]
+        what, _, names = message.partition(": ")
+        named = argument or names.split(", ")[0].split(" ")[0]
+        if argument is not None:
+            message = message.removeprefix("argument ")
+        elif what.endswith("required"):
+            message = f"{names.replace(', ', ' and ')} {'are' if ', ' in names else 'is'} missing"
+        elif what.startswith("unrecognized"):
+            message = self._unknown(named)
         return Invalid(f"{message}; try `{self.prog} --help`", field=self._field(named))
+
+    def _unknown(self, written: str) -> str:
+        """What nobody knows; with the option that was probably meant."""
+        if not written.startswith("-"):
+            if self.program:
+                return f"the command to run stands after --: {self.prog} … -- {written} …"
+            return f"{written!r} is one argument too many"
+        from difflib import get_close_matches
+
+        written = written.partition("=")[0]
+        name = written.lstrip("-")
+        options = (option for action in self._actions if action.help != LATER for option in action.option_strings)
+        known = [option.lstrip("-") for option in options]
+        close = [option for option in known if len(name) > 1 and option.startswith(name)]
+        close = close or get_close_matches(name, known, n=1, cutoff=0.7)
+        return f"there is no option {written}" + (f" (did you mean --{close[0]}?)" if close else "")
 
     def _field(self, argument: str) -> str:
         """The field behind an argument's name as argparse writes it (`--can`, `-a/--agent`, `ID`)."""

@@ -71,6 +71,8 @@ def drawn_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width:
     cells = [[clean(cell) for cell in row] for row in rows]
     sizes = [max((cell_len(row[place]) for row in cells), default=0) for place in range(len(columns))]
     shown = _fitting(columns, sizes, width)
+    # Where everything fits, columns stand together instead of being spread over a wide screen.
+    tight = sum(_width(columns[place], sizes[place]) + GAP for place in shown) > width
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, GAP, 0, 0))
     for place in shown:
         column = columns[place]
@@ -79,10 +81,10 @@ def drawn_table(columns: Sequence[Column], rows: Iterable[Sequence[str]], width:
             justify="right" if column.right else "left",
             no_wrap=True,
             overflow="ellipsis",
-            min_width=min(LEAST, sizes[place]) if column.wide else _width(column, sizes[place]),
-            ratio=1 if column.wide else None,
+            min_width=min(LEAST, sizes[place]) if tight and column.wide else _width(column, sizes[place]),
+            ratio=1 if tight and column.wide else None,
         )
-    table.expand = any(columns[place].wide for place in shown)
+    table.expand = tight and any(columns[place].wide for place in shown)
     for row in cells:
         table.add_row(
             *(
@@ -197,6 +199,7 @@ def print_json_block(text: str) -> None:
     console().print(drawn, soft_wrap=True)
 
 
-def hint(text: str) -> None:
-    """A word of help beside the output, never inside it."""
-    print(text, file=sys.stderr)
+def hint(text: str, *, always: bool = False) -> None:
+    """A word of help beside the output, never inside it; for people, unless programs should hear of it too."""
+    if always or sys.stderr.isatty():
+        print(text, file=sys.stderr)

@@ -6,7 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from dibs.errors import DibsError, Invalid
+from dibs.errors import DibsError, Invalid, NotFound
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -70,9 +70,7 @@ def _dispatch(argv: list[str]) -> int:
             print(nested_overview(name))
             return 0
         if second not in dict(NESTED[name]):
-            known = ", ".join(dict(NESTED[name]))
-            message = f"`dibs {name}` knows {known}; not {second!r}"
-            raise Invalid(message, field="command")
+            raise Invalid(_unknown(f"{name} {second}"), field="command")
         name = f"{name} {second}"
     from dibs.cli.parsing import parse
 
@@ -99,7 +97,7 @@ def _split(argv: list[str]) -> tuple[list[str], str | None, list[str]]:
             raise Invalid("--url needs a value, such as sqlite:work.db", field="url")
         else:
             field = option.lstrip("-").partition("=")[0]
-            raise Invalid(f"unknown option {option}; try `dibs --help`", field=field)
+            raise Invalid(f"there is no option {option} before the command; try `dibs --help`", field=field)
     if rest and rest[0] == "help":
         rest = [*rest[1:], "--help"] if len(rest) > 1 else []
     return (options, rest[0], rest[1:]) if rest else (options, None, [])
@@ -113,12 +111,19 @@ def _load(module: str, name: str) -> Command:
 
 
 def _unknown(name: str) -> str:
+    """What to say about a command that is not there, and which one was probably meant."""
     from difflib import get_close_matches
 
-    from dibs.cli.catalogue import names
+    from dibs.cli.catalogue import LATER, NESTED, names
 
-    close = get_close_matches(name, names(), n=1)
-    hint = f"did you mean `dibs {close[0]}`?" if close else "`dibs` alone lists what there is."
+    if name in LATER:
+        return f"`dibs {name}` is not supported yet; `dibs` alone lists what there is."
+    first, _, second = name.partition(" ")
+    known = [f"{first} {each}" for each, _ in NESTED[first]] if second else names()
+    close = get_close_matches(name, known, n=1, cutoff=0.75 if second else 0.6)
+    hint = (
+        f"did you mean `dibs {close[0]}`?" if close else f"`dibs{f' {first}' if second else ''}` lists what there is."
+    )
     return f"there is no command {name!r}; {hint}"
 
 
@@ -132,14 +137,26 @@ def _tell(error: DibsError, as_json: bool) -> int:
         told = {"code": error.code, "message": _encodable(error.message), "field": _encodable(error.field)}
         line = encode(told).decode()
     else:
-        line = f"dibs: {clean(error.message)}"
-        if error.field and error.field not in error.message:
-            line += f" ({clean(error.field)})"
+        line = f"dibs: {clean(error.message)}{_help(error)}"
     try:
         print(line, file=sys.stderr)
     except BrokenPipeError:
         pass
     return error.exit_code
+
+
+def _help(error: DibsError) -> str:
+    """What a person needs beyond the message: the field, unless it was named; where to look, unless it was said."""
+    from dibs.cli.output import clean
+
+    if isinstance(error, Invalid) and error.field and error.field != "command":
+        named = error.message.lower().replace("-", "_")
+        return "" if error.field.lower().removesuffix("s") in named else f" ({clean(error.field)})"
+    if isinstance(error, NotFound) and "`dibs" not in error.message:
+        return (
+            " `dibs show TASK` names its dag." if "no dag" in error.message else " `dibs ls` shows the ones there are."
+        )
+    return ""
 
 
 def _encodable(text: str | None) -> str | None:

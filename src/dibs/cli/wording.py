@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # One colour and one sign for each status, everywhere.
 STYLES = {
     "pending": "bright_black",
-    "scheduled": "blue",
+    "scheduled": "bright_blue",
     "ready": "cyan",
     "claimed": "yellow",
     "running": "yellow",
@@ -68,6 +68,11 @@ def relative(instant: datetime | None, now: datetime) -> str:
         return "now"
     size = _rough(abs(seconds))
     return f"{size} ago" if seconds > 0 else f"in {size}"
+
+
+def due(instant: datetime | None, now: datetime) -> str:
+    """An instant that is waited for: `in 2h`; once it has passed, `due`: whoever looks after the store takes it up."""
+    return "due" if instant is not None and instant <= now else relative(instant, now)
 
 
 def absolute(instant: datetime | None) -> str:

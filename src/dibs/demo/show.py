@@ -203,7 +203,7 @@ def _print(summary: Summary, play: Play, *, log: str) -> None:
     ):
         say(f"  {name:<10}{figure}")
     if not summary.problems:
-        once = f"each of the {summary.tasks} tasks was finished exactly once, by a count outside the store"
+        once = f"all {summary.tasks} tasks finished exactly once, counted outside the store"
         say(f"  {'checked':<10}{once}")
     say()
     say("Look around in what it left, then start your own:", "bold")

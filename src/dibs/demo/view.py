@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group
+from rich.constrain import Constrain
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
@@ -12,7 +13,7 @@ from rich.text import Text
 
 from dibs.demo.landing_page import TITLE
 from dibs.demo.look import SIGNS, STYLES, console, on_terminal
-from dibs.demo.scene import Happening, Row, Scene, rows
+from dibs.demo.scene import Happening, Scene, rows
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -22,9 +23,15 @@ if TYPE_CHECKING:
     from dibs.demo.fleet import Member
     from dibs.model.task import Task
 
-MIN_WIDTH, MIN_HEIGHT = 78, 28
-BAR = 8
-STORY_LINES = 7
+MIN_WIDTH, MIN_HEIGHT = 78, 24
+MAX_WIDTH = 120
+"""Wider, and a task would stand too far from its status."""
+ROOMY = 92
+"""From this many columns on the tree is drawn at its ease."""
+GRAPH_LINES = 14 + 2
+SUMMARY_LINES = 15
+STORY_LINES = (6, 7, 16)
+"""How many happenings are shown: on 24 lines, on more, and at most."""
 _FAINT = "bright_black"
 
 
@@ -68,6 +75,7 @@ class Picture(View):
     """The graph, the agents and the last happenings, drawn again several times a second."""
 
     def __init__(self, surface: Console) -> None:
+        self._surface = surface
         self._live = Live(console=surface, auto_refresh=False, vertical_overflow="crop")
 
     def __enter__(self) -> View:
@@ -80,66 +88,77 @@ class Picture(View):
         self._live.stop()
 
     def show(self, scene: Scene) -> None:
-        self._live.update(picture(scene), refresh=True)
+        self._live.update(picture(scene, self._surface.width, self._surface.height), refresh=True)
 
 
-def picture(scene: Scene) -> RenderableType:
-    """One moment of the demo."""
+def picture(scene: Scene, width: int, height: int) -> RenderableType:
+    """One moment of the demo, for a terminal of this size."""
+    lines = _story_lines(height)
     below = Table.grid(expand=True, padding=(0, 1, 0, 0))
     below.add_column(ratio=5)
     below.add_column(ratio=8)
-    height = STORY_LINES + 2
+    roomy = width >= ROOMY
+    agents, story = _agents(scene, lines, roomy=roomy), _story(scene, lines)
     below.add_row(
-        Panel(_agents(scene), title="agents: real processes", title_align="left", border_style=_FAINT, height=height),
-        Panel(_story(scene), title="what happens", title_align="left", border_style=_FAINT, height=height),
+        Panel(agents, title="agents: real processes", title_align="left", border_style=_FAINT, height=lines + 2),
+        Panel(story, title="what happens", title_align="left", border_style=_FAINT, height=lines + 2),
     )
     done = sum(task.status == "completed" for task in scene.dag.tasks)
     state = Text(f"{done}/{len(scene.dag.tasks)} done · {scene.elapsed_s:.1f}s", style=_FAINT)
     graph = Panel(
-        _graph(scene),
+        _graph(scene, roomy=roomy),
         title=Text(f"dibs demo · {TITLE}", style="bold"),
         title_align="left",
         subtitle=state,
         subtitle_align="right",
         border_style=_FAINT,
     )
-    return Group(graph, below)
+    return Constrain(Group(graph, below), MAX_WIDTH)
 
 
-def _graph(scene: Scene) -> Table:
+def _story_lines(height: int) -> int:
+    """As many as leave room for the picture now and, on a tall terminal, for the summary below it."""
+    least, usual, most = STORY_LINES
+    if height < GRAPH_LINES + usual + 2:
+        return least
+    return min(max(height - GRAPH_LINES - 2 - SUMMARY_LINES, usual), most)
+
+
+def _graph(scene: Scene, *, roomy: bool) -> Table:
     table = Table.grid(expand=True, padding=(0, 1, 0, 0))
     table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
-    table.add_column(width=12, no_wrap=True)
-    table.add_column(width=BAR, no_wrap=True)
-    table.add_column(width=8, no_wrap=True, overflow="ellipsis")
-    table.add_column(width=16, no_wrap=True, overflow="ellipsis")
+    bar = 8 if roomy else 6
+    for size in (12, bar, 8, 18 if roomy else 10):
+        table.add_column(width=size, no_wrap=True, overflow="ellipsis")
     for row in rows(scene.dag):
-        table.add_row(*_cells(row))
+        # A level is three columns wide; where room is short the middle one, a dash or a space, is left out.
+        bars = row.bars if roomy else "".join(row.bars[at] + " " for at in range(0, len(row.bars), 3))
+        table.add_row(*_cells(row.task, bars, bar))
     return table
 
 
-def _cells(row: Row) -> tuple[Text, Text, Text, Text, Text]:
-    task = row.task
+def _cells(task: Task, bars: str, bar: int) -> tuple[Text, Text, Text, Text, Text]:
     style = STYLES[task.status]
     quiet = _FAINT if task.status == "pending" else ""
-    tree = Text(row.bars, style=_FAINT).append(f"{SIGNS[task.status]} ", style=style)
+    tree = Text(bars, style=_FAINT).append(f"{SIGNS[task.status]} ", style=style)
     tree.append(task.title or task.type, style=quiet)
     # The waiting parent of a child is pending like one that never began; say the difference.
     status = "on its child" if task.status == "pending" and task.fence else task.status.value
     return (
         tree,
         Text(status, style="magenta" if status == "on its child" else style),
-        _bar(task),
+        _bar(task, bar),
         Text(task.agent or "", style="" if task.status == "running" else _FAINT),
         _tries(task),
     )
 
 
-def _bar(task: Task) -> Text:
+def _bar(task: Task, length: int) -> Text:
+    """How much is done; also told by the strength of the line, for those who see no colours."""
     if task.status == "running":
-        filled = round(BAR * (task.progress or 0))
-        return Text("━" * filled, style="yellow").append("━" * (BAR - filled), style="grey23")
-    return Text("━" * BAR, style="green") if task.status == "completed" else Text()
+        filled = round(length * (task.progress or 0))
+        return Text("━" * filled, style="yellow").append("─" * (length - filled), style=_FAINT)
+    return Text("━" * length, style="green") if task.status == "completed" else Text()
 
 
 def _tries(task: Task) -> Text:
@@ -154,29 +173,33 @@ def _tries(task: Task) -> Text:
     return said
 
 
-def _agents(scene: Scene) -> Table:
+def _agents(scene: Scene, lines: int, *, roomy: bool) -> Table:
     table = Table.grid(expand=True, padding=(0, 1, 0, 0))
     table.add_column(width=9, no_wrap=True)
     table.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
     doing = {task.agent: task for task in scene.dag.tasks if task.status == "running"}
-    for member in scene.fleet.members.values():
+    members = list(scene.fleet.members.values())
+    if len(members) > lines:
+        # The dead have been replaced by now.
+        members = [member for member in members if not member.killed]
+    for member in members:
         task = doing.get(member.name)
-        table.add_row(*_agent(member, task))
+        table.add_row(*_agent(member, task, "can: " if roomy else ""))
     return table
 
 
-def _agent(member: Member, task: Task | None) -> tuple[Text, Text]:
+def _agent(member: Member, task: Task | None, can: str) -> tuple[Text, Text]:
     if member.killed:
         return Text(f"✗ {member.name}", style="red"), Text(f"kill -9, pid {member.pid}", style="red")
     if task is None:
-        return Text(f"○ {member.name}", style=_FAINT), Text(f"can: {member.can}", style=_FAINT)
+        return Text(f"○ {member.name}", style=_FAINT), Text(f"{can}{member.can}", style=_FAINT)
     return Text(f"● {member.name}", style="yellow"), Text(task.note or task.title or "")
 
 
-def _story(scene: Scene) -> Text:
-    lines = Text("\n").join(_story_line(each) for each in scene.story[-STORY_LINES:])
-    lines.no_wrap, lines.overflow = True, "ellipsis"
-    return lines
+def _story(scene: Scene, lines: int) -> Text:
+    told = Text("\n").join(_story_line(each) for each in scene.story[-lines:])
+    told.no_wrap, told.overflow = True, "ellipsis"
+    return told
 
 
 def _story_line(happening: Happening) -> Text:

@@ -19,7 +19,8 @@ FILE = "dibs.db"
 def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> Store:
     """Open the store a URL names: `memory:`, `memory:name`, `sqlite:path`. None: `$DIBS_URL`, else the nearest file.
 
-    With `blocking` no coroutine of the store ever suspends; without, none ever blocks the event loop.
+    With `blocking` no coroutine of the store ever suspends; without, none keeps the event loop for longer than one
+    brief commit.
     """
     url = url or os.environ.get("DIBS_URL") or "sqlite:" + nearest_file()
     scheme, found, rest = url.partition(":")

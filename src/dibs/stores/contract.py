@@ -251,8 +251,8 @@ class Store(Protocol):
 
     async def prune(self, retention_s: float, limit: int) -> int:
         """Delete what ended before now − retention: completed and cancelled tasks with their attempts, edges and
-        journal — a dag only as a whole, never while a live task depends on any of it — and old events and claim ids.
-        Dead letters stay (until a decision on them is recorded). How many tasks."""
+        journal — a dag only as a whole, never while a live task depends on any of it — and old events, claim ids
+        and agents. Dead letters stay (until a decision on them is recorded). How many tasks."""
         ...
 
     # Reading

@@ -14,6 +14,9 @@ from dibs.model.claim import Claim
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
 
+BY_DUTY = "duty"
+"""The digest of settlements that the expiry duty makes; no agent can repeat them."""
+
 
 class LaneKey(Struct, frozen=True, gc=False):
     """Tasks with the same lane key are alike to every agent."""
@@ -74,6 +77,18 @@ class Usage(Struct, kw_only=True, omit_defaults=True, gc=False):
     tokens_out: int | None = None
     turns: int | None = None
     model: str | None = None
+
+    def updated(self, told: Usage | None) -> Usage:
+        """Usage is told as totals: what is told replaces what was known, field by field."""
+        if told is None:
+            return self
+        return Usage(
+            cost_usd=self.cost_usd if told.cost_usd is None else told.cost_usd,
+            tokens_in=self.tokens_in if told.tokens_in is None else told.tokens_in,
+            tokens_out=self.tokens_out if told.tokens_out is None else told.tokens_out,
+            turns=self.turns if told.turns is None else told.turns,
+            model=told.model or self.model,
+        )
 
 
 class Spawn(Struct, kw_only=True):
@@ -179,6 +194,11 @@ class Settlement(Struct, kw_only=True, gc=False):
     artifacts: tuple[Any, ...] = ()
     usage: Usage | None = None
     memory: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def by_duty(self) -> bool:
+        """Decided by a duty, not by the agent that holds the claim."""
+        return self.outcome is Outcome.EXPIRED or (self.outcome is Outcome.TIMED_OUT and self.digest == BY_DUTY)
 
 
 class Expired(Struct, kw_only=True):

@@ -16,6 +16,7 @@ from msgspec.json import encode
 
 from dibs.errors import Invalid
 from dibs.model.task import NewTask
+from dibs.requests import agent_text
 from dibs.rules import validation
 
 if TYPE_CHECKING:
@@ -140,6 +141,7 @@ class Context(Facts):
 
     def log(self, line: str) -> None:
         """Add a line to the task's log. Lines are written within about a second, and before the task ends."""
+        agent_text(line, "line")
         self._line.work.log(line)
 
     def spend(
@@ -151,7 +153,7 @@ class Context(Facts):
         model: str | None = None,
     ) -> None:
         """Add to what this attempt has used; the totals are reported with renewals and at the end."""
-        check_spending(usd, tokens_in, tokens_out, turns)
+        check_spending(usd, tokens_in, tokens_out, turns, model)
         self._line.work.spend(usd, tokens_in, tokens_out, turns, model)
 
 
@@ -204,6 +206,7 @@ class SyncContext(Facts):
 
     def log(self, line: str) -> None:
         """As `Context.log`."""
+        agent_text(line, "line")
         self._tell("log", {"line": line})
 
     def spend(
@@ -215,7 +218,7 @@ class SyncContext(Facts):
         model: str | None = None,
     ) -> None:
         """As `Context.spend`."""
-        check_spending(usd, tokens_in, tokens_out, turns)
+        check_spending(usd, tokens_in, tokens_out, turns, model)
         self._tell(
             "spend",
             {"usd": usd, "tokens_in": tokens_in, "tokens_out": tokens_out, "turns": turns, "model": model},
@@ -236,13 +239,15 @@ def step_digest(fn: Callable[..., Any], args: tuple[Any, ...]) -> str:
     return blake2b(body, digest_size=16).hexdigest()
 
 
-def check_spending(usd: Any, tokens_in: Any, tokens_out: Any, turns: Any) -> None:
-    """Refuse what cannot be added up."""
+def check_spending(usd: Any, tokens_in: Any, tokens_out: Any, turns: Any, model: Any) -> None:
+    """Refuse what cannot be added up or written down: the outcome of the work will carry it."""
     if usd is not None:
         validation.number(usd, "usd", 0, 1e9)
     for field, value in (("tokens_in", tokens_in), ("tokens_out", tokens_out), ("turns", turns)):
         if value is not None:
             validation.whole(value, field, 0, 10**15)
+    if model is not None:
+        validation.text(model, "model")
 
 
 def _named(thing: Any) -> str:

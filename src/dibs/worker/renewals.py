@@ -11,10 +11,10 @@ from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from dibs import settling
 from dibs.errors import DibsError
 from dibs.stores.values import Renewal
 from dibs.sync import SyncQueue, connect_sync
-from dibs.worker.settlements import untouched
 from dibs.worker.work import Stop, Work
 
 if TYPE_CHECKING:
@@ -51,10 +51,12 @@ class Renewals:
         self._thread.join(self._lease_s / 3)
 
     def _run(self) -> None:
-        store = _own_way(self._queue)
+        store: SyncQueue | None = None
         try:
             while not self._ended.wait(self._tick_s):
                 try:
+                    if store is None:
+                        store = _own_way(self._queue)
                     self._renew(store)
                     self._give_back(store)
                     self._away = False
@@ -65,7 +67,7 @@ class Renewals:
                     self._away = True
                 self._stop_the_unrenewed()
         finally:
-            if store.queue is not self._queue:
+            if store is not None and store.queue is not self._queue:
                 store.close()
 
     def _renew(self, store: SyncQueue) -> None:
@@ -103,9 +105,15 @@ class Renewals:
                 except ValueError:  # it has just begun
                     continue
                 stale.append(work)
-        if stale:
-            store.settle([untouched(work.claim, "not_begun") for work in stale])
-            self._held.difference_update(stale)
+        if not stale:
+            return
+        try:
+            store.settle([settling.untouched(work.claim, "not_begun") for work in stale])
+        except BaseException:
+            # Held, but neither ready nor running, it would be renewed for ever and never done.
+            self._ready.extendleft(reversed(stale))
+            raise
+        self._held.difference_update(stale)
 
     def _stop_the_unrenewed(self) -> None:
         """The store judges leases, but a worker that cannot ask it must stop before they end."""

@@ -6,19 +6,17 @@ from typing import TYPE_CHECKING, assert_never
 
 from dibs import settling
 from dibs.errors import Invalid
-from dibs.model.status import Outcome, Status
+from dibs.model.status import Outcome
 from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Released, Suspended
 from dibs.worker.work import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dibs.model.claim import Claim
+    from dibs.queue import Queue
     from dibs.stores.values import Settlement
     from dibs.worker.work import Work
 
 
-def settlement(work: Work, ending: Ending, draw: Callable[[], float]) -> Settlement | None:
+def settlement(work: Work, ending: Ending, queue: Queue) -> Settlement | None:
     """What to write for work that has ended; None where the claim is no longer ours to settle."""
     claim, usage = work.claim, work.usage
     match ending:
@@ -29,14 +27,14 @@ def settlement(work: Work, ending: Ending, draw: Callable[[], float]) -> Settlem
                 return done
             except Invalid as error:
                 failure = Failed(error.message, reason="invalid_output", retry=False)
-                return settlement(work, failure, draw)
+                return settlement(work, failure, queue)
         case Failed():
             if claim.task.retry is None:
                 claim.task.retry = work.handler.retry
             return settling.failed(
                 claim,
                 ending.error,
-                draw=draw(),
+                draw=queue.draw(),
                 reason=ending.reason,
                 retry_again=ending.retry,
                 retry_after=ending.retry_after,
@@ -44,6 +42,7 @@ def settlement(work: Work, ending: Ending, draw: Callable[[], float]) -> Settlem
                 usage=usage,
                 outcome=ending.outcome,
                 crash=ending.crash,
+                poison=queue.poison,
             )
         case Released():
             return settling.released(claim, delay_s=ending.delay_s, reason=ending.reason, usage=usage)
@@ -51,14 +50,6 @@ def settlement(work: Work, ending: Ending, draw: Callable[[], float]) -> Settlem
             return None
         case _:
             assert_never(ending)
-
-
-def untouched(claim: Claim, reason: str) -> Settlement:
-    """A claim given back before any work on it began: not a release that counts, nothing to wait for."""
-    given_back = settling.released(claim, reason=reason)
-    given_back.releases -= 1
-    given_back.next, given_back.delay_s = Status.READY, 0.0
-    return given_back
 
 
 def stopped(work: Work, ending: Ending) -> Ending:

@@ -10,7 +10,7 @@ import logging
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from dibs.errors import DibsError, LeaseLost, Unavailable
+from dibs.errors import LeaseLost, Unavailable
 from dibs.model.status import Status
 from dibs.worker.executors.groups import GRACE_S
 from dibs.worker.line import write_lines
@@ -112,6 +112,7 @@ async def keep_lines(queue: Queue, work: Work) -> None:
     """Write a task's log lines; that they could not be written is no reason to fail it."""
     try:
         await write_lines(queue, work)
-    except DibsError as error:
-        if not isinstance(error, LeaseLost):
-            log.warning("log lines of %s were not written: %s", work.claim.task.id, error)
+    except LeaseLost:
+        pass
+    except Exception as error:
+        log.warning("log lines of %s were not written: %s", work.claim.task.id, error)

@@ -7,8 +7,9 @@ import signal
 from collections import deque
 from enum import Enum
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dibs.rules.usage import plus
 from dibs.stores.values import Usage
 
 if TYPE_CHECKING:
@@ -95,8 +96,9 @@ class Work:
             return
         self.stopped = why
         self.stopped_at = monotonic()
-        if self.group is not None:
-            signal_group(self.group, signal.SIGTERM)
+        group = self.group  # whose thread may forget it at any moment
+        if group is not None:
+            signal_group(group, signal.SIGTERM)
         try:
             self.loop.call_soon_threadsafe(self._cancel)
         except RuntimeError:  # the loop is closed: nothing runs any more
@@ -113,10 +115,10 @@ class Work:
         """Add to what this attempt has used. What was never named stays unknown, which is not zero."""
         spent = self.usage or Usage()
         self.usage = Usage(
-            cost_usd=_sum(spent.cost_usd, usd),
-            tokens_in=_sum(spent.tokens_in, tokens_in),
-            tokens_out=_sum(spent.tokens_out, tokens_out),
-            turns=_sum(spent.turns, turns),
+            cost_usd=plus(spent.cost_usd, usd),
+            tokens_in=plus(spent.tokens_in, tokens_in),
+            tokens_out=plus(spent.tokens_out, tokens_out),
+            turns=plus(spent.turns, turns),
             model=model or spent.model,
         )
         self.usage_changed = True
@@ -148,9 +150,3 @@ def signal_group(group: int, number: signal.Signals) -> bool:
     except PermissionError:  # macOS says so of a group of which only zombies are left
         return False
     return True
-
-
-def _sum(so_far: Any, more: Any) -> Any:
-    if more is None:
-        return so_far
-    return more if so_far is None else so_far + more

@@ -10,14 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
-import os
-import socket
 from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from dibs import settling
 from dibs.errors import Invalid, Unavailable
 from dibs.keeper import Keeper
+from dibs.requests import default_agent
 from dibs.rules import validation
 from dibs.worker.context import Context
 from dibs.worker.executors import Executors
@@ -26,7 +26,7 @@ from dibs.worker.offers import Offers
 from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Suspended, ending_of, error_text
 from dibs.worker.pace import Pace
 from dibs.worker.renewals import Renewals
-from dibs.worker.settlements import settlement, stopped, untouched
+from dibs.worker.settlements import settlement, stopped
 from dibs.worker.settler import Settler
 from dibs.worker.sweep import Sweep, keep_lines
 from dibs.worker.work import Stop, Work
@@ -331,11 +331,11 @@ class Worker:
         elif work.stopped is not None:
             ending = stopped(work, ending)
         try:
-            decided = settlement(work, ending, self._queue.draw)
+            decided = settlement(work, ending, self._queue)
         except Exception as error:
             # An output whose own methods raise must not leave its task running.
             unusable = Failed(error_text(error), reason="invalid_output", retry=False)
-            decided = settlement(work, unusable, self._queue.draw)
+            decided = settlement(work, unusable, self._queue)
         if decided is None:
             self._held.discard(work)
         elif work.lines:
@@ -364,7 +364,7 @@ class Worker:
         while self._ready:
             work = self._ready.popleft()
             work.over = True
-            self._settler.add(work, untouched(work.claim, "worker_left"))
+            self._settler.add(work, settling.untouched(work.claim, "worker_left"))
 
     async def _until_settled(self) -> None:
         await self._until(lambda: not self._held)
@@ -380,8 +380,3 @@ class Worker:
                 now = monotonic()
                 late = [work for work in self._held if work.over and work.lease_until < now]
                 self._held.difference_update(late)
-
-
-def default_agent() -> str:
-    """`host:pid:random`: process numbers are used again, the random part is not."""
-    return f"{socket.gethostname()}:{os.getpid()}:{os.urandom(4).hex()}"

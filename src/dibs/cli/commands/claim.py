@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from dibs.cli.connecting import opened
@@ -25,9 +26,9 @@ def usage(parser: ArgumentParser) -> None:
     """The options that say what an attempt has used."""
     add = parser.add_argument
     add("--cost", metavar="USD", type=number, help="what it cost")
-    add("--tokens-in", metavar="N", type=whole)
-    add("--tokens-out", metavar="N", type=whole)
-    add("--turns", metavar="N", type=whole)
+    add("--tokens-in", metavar="N", type=whole, help="tokens that the model read")
+    add("--tokens-out", metavar="N", type=whole, help="tokens that it wrote")
+    add("--turns", metavar="N", type=whole, help="how often it was asked")
     add("--model", metavar="M", help="the model that did it")
 
 
@@ -51,6 +52,8 @@ def claim(args: Namespace) -> int:
     with opened(args) as queue:
         claims = queue.claim(args.agent, limit=1, **options)
     if not claims:
+        if sys.stderr.isatty() and not args.json:
+            print("Nothing to do. `dibs ls --status ready` shows what others may take.", file=sys.stderr)
         return NOTHING
     print_json(claims[0])
     return 0

@@ -56,14 +56,14 @@ def _patience(count: int, as_json: bool) -> AbstractContextManager[Any]:
     return console(stderr=True).status(f"submitting {count:,} tasks …")
 
 
-def _id(parser: ArgumentParser) -> None:
-    parser.add_argument("id", metavar="ID", help="a dag")
+def show_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="a dag, or any task of it")
 
 
 def show(args: Namespace) -> int:
     """Also reached as `dibs show dag_…`."""
     with opened(args) as queue:
-        dag = queue.get_dag(args.id)
+        dag = queue.get_dag(args.id if args.id.startswith("dag_") else queue.get(args.id).dag_id)
     if args.json:
         print_json(dag)
         return 0
@@ -96,7 +96,7 @@ def show(args: Namespace) -> int:
 
 
 def cancel_arguments(parser: ArgumentParser) -> None:
-    _id(parser)
+    parser.add_argument("id", metavar="ID", help="a dag")
     parser.add_argument("--reason", metavar="TEXT", help="why, for those who ask later")
 
 
@@ -105,7 +105,7 @@ def cancel(args: Namespace) -> int:
     from dibs.errors import Invalid
 
     if not args.id.startswith("dag_"):
-        raise Invalid(f"{args.id!r} is not a dag; `dibs cancel` takes tasks", field="id")
+        raise Invalid(f"{args.id!r} is not the id of a dag; `dibs cancel` takes tasks", field="id")
     return cancel_any(args)
 
 
@@ -116,7 +116,9 @@ COMMANDS = {
         about="""
 The file: title, tasks, and optionally key, on_failure (fail_fast, continue, threshold:3, threshold:20%), user,
 created_by. Each task: type, and optionally ref, title, payload, after, after_ended, priority … as in `dibs add`.
-`after` lists refs of the same file, or ids. Prints the dag's id.
+`after` lists refs of the same file, or ids.
+
+Prints the dag's id.
 """,
         example="""
 cat > page.yaml <<END
@@ -129,7 +131,7 @@ END
 dibs tree "$(dibs dag submit page.yaml)"
 """,
     ),
-    "dag show": Command(_id, show, example="dibs dag show dag_01j…"),
+    "dag show": Command(show_arguments, show, example="dibs dag show dag_01j…"),
     "dag cancel": Command(
         cancel_arguments, cancel, about="Prints the ids of all it ended.", example="dibs dag cancel dag_01j…"
     ),

@@ -1,4 +1,4 @@
-"""Dead letters: tasks that ran out of tries wait here until somebody decides."""
+"""Dead letters: tasks that ran out of attempts wait here until somebody decides."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 def ls_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add("--type", metavar="T")
-    add("--dag", metavar="D")
+    add("--type", metavar="T", help="only this type")
+    add("--dag", metavar="D", help="only the tasks of this dag")
     add("--limit", metavar="N", type=whole, help="default 50")
     add("--cursor", metavar="C", help="where the previous page ended")
 
@@ -39,7 +39,7 @@ def ls(args: Namespace) -> int:
         Column("ID"),
         Column("TYPE"),
         Column("TITLE", spare=True),
-        Column("TRIES", right=True, spare=True),
+        Column("ATTEMPTS", right=True, spare=True),
         Column("DIED", spare=True, style="bright_black"),
         Column("REASON", spare=True, style="red"),
         Column("ERROR", wide=True),
@@ -61,9 +61,9 @@ def ls(args: Namespace) -> int:
             ),
         )
     else:
-        hint("no dead letters")
+        hint("There are no dead letters.")
     if page.cursor:
-        hint(f"more: --cursor {page.cursor}")
+        hint(f"There are more: add --cursor {page.cursor}", always=True)
     return 0
 
 
@@ -77,7 +77,9 @@ def retry_arguments(parser: ArgumentParser) -> None:
 
 def retry(args: Namespace) -> int:
     if bool(args.ids) == args.all:
-        raise Invalid("name the tasks to retry, or pass --all", field="ids")
+        raise Invalid("name the ids of the tasks to retry (`dibs dlq ls` shows them), or pass --all", field="ids")
+    from dibs.cli.render import hint
+
     if "type" in args and not args.all:
         raise Invalid("--type goes with --all", field="type")
     revived: list[Task] = []
@@ -97,6 +99,8 @@ def retry(args: Namespace) -> int:
     else:
         for task in revived:
             print(task.id)
+        if args.all and not revived and refused is None:
+            hint("There are no dead letters.")
     if refused is not None:
         raise refused
     return 0
@@ -118,7 +122,7 @@ COMMANDS = {
     "dlq ls": Command(
         ls_arguments,
         ls,
-        about="In a pipe: id, type, title, tries, died, reason, error – separated by tabs.",
+        about="In a pipe, between tabs: id, type, title, attempts, died, reason, error.",
         example="dibs dlq ls --type research",
     ),
     "dlq retry": Command(

@@ -8,7 +8,7 @@ from dibs.cli import wording
 from dibs.cli.connecting import opened
 from dibs.cli.output import on_terminal, print_json, print_json_line, print_row
 from dibs.cli.parsing import Command, given, moment, whole
-from dibs.cli.render import console, line
+from dibs.cli.render import console, hint, line
 from dibs.errors import DibsError, Invalid
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ def tail(args: Namespace) -> int:
         if after is None:
             after = _end(queue) - SHOWN_AT_FIRST if args.follow and on_terminal() else 0
         surface = console() if on_terminal() and not args.json else None
+        if surface is not None and _end(queue) == 0:
+            hint("No events yet." + (" Waiting for them; Ctrl-C leaves." if args.follow else ""))
         for event in _events(queue, max(after, 0), follow=args.follow):
             if not types or any(event.type == one or event.type.startswith(f"{one}.") for one in types):
                 _print_event(event, surface, as_json=args.json)
@@ -91,7 +93,8 @@ def _print_event(event: Event, surface: Console | None, *, as_json: bool) -> Non
             (subject, ""),
             (f"  {about}", "bright_black"),
         ),
-        soft_wrap=True,
+        no_wrap=True,
+        overflow="ellipsis",
     )
 
 
@@ -115,7 +118,8 @@ def wait(args: Namespace) -> int:
             else:
                 ended = queue.wait(args.id, timeout)
         except TimeoutError as error:
-            raise TimedOut(str(error)) from None
+            more = "tree" if args.id.startswith("dag_") else "why"
+            raise TimedOut(f"{error}; `dibs {more} {args.id}` tells more") from None
     if args.json:
         print_json(ended)
     else:
@@ -155,7 +159,7 @@ COMMANDS = {
         tail,
         about=(
             f"On a terminal it begins with the last {SHOWN_AT_FIRST}; in a pipe with the oldest kept: "
-            "seq, instant, type, task, about – separated by tabs."
+            "seq, instant, type, task, about, with tabs between."
         ),
         example="dibs tail --type task.completed --json | jq .task_id",
     ),

@@ -68,7 +68,7 @@ def load_app(where: str) -> App:
         # A module that is there but imports one that is not must say so itself.
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
             raise
-        raise Invalid(f"there is no module {error.name!r} here or on the Python path", field="app") from None
+        raise Invalid(f"app: there is no module {error.name!r} here or on the Python path", field="app") from None
     except (TypeError, ValueError):
         raise Invalid(f"{module_name!r} is not the name of a module", field="app") from None
     app = getattr(module, name, None)

@@ -32,14 +32,17 @@ if TYPE_CHECKING:
     from dibs.model.views import Page, Stats, Why
 
 LOG_LINES = 20
+LONGEST_VALUE, MOST_LINES = 4_000, 40
+"""How much of a payload or an output is shown on a terminal; in a pipe nothing is cut."""
+NO_TASKS = 'No tasks yet. Add one: dibs add research "What is CORS?"'
 
 TASK_COLUMNS = (
     Column("ID"),
     Column("STATUS", status=True),
-    Column("TYPE"),
+    Column("TYPE", spare=True),
     Column("TITLE", wide=True),
     Column("PRIO", right=True, spare=True),
-    Column("TRIES", right=True, spare=True),
+    Column("ATTEMPTS", right=True, spare=True),
     Column("AGENT", spare=True),
     Column("CREATED", spare=True, style="bright_black"),
 )
@@ -48,36 +51,36 @@ TASK_COLUMNS = (
 def ls_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--status", metavar="S", action="append", help="ready, running, dead_lettered …; may be repeated")
-    add("--type", metavar="T")
-    add("--tag", metavar="T")
-    add("--dag", metavar="D")
+    add("--type", metavar="T", help="only this type")
+    add("--tag", metavar="T", help="only those with this tag")
+    add("--dag", metavar="D", help="only the tasks of this dag")
     add("--agent", metavar="A", help="who holds it, or held it last")
-    add("--user", metavar="U")
+    add("--user", metavar="U", help="for whom")
     add("--text", metavar="X", help="in the title or the payload")
     add("--limit", metavar="N", type=whole, help="default 50")
     add("--cursor", metavar="C", help="where the previous page ended")
 
 
 def ls(args: Namespace) -> int:
-    names = ("status", "type", "tag", "dag", "agent", "user", "text", "limit", "cursor")
+    wanted = given(args, "status", "type", "tag", "dag", "agent", "user", "text")
     with opened(args) as queue:
-        page = queue.find(**given(args, *names))
-    print_page(page, as_json=args.json)
+        page = queue.find(**wanted, **given(args, "limit", "cursor"))
+    if args.json:
+        print_json(page)
+    else:
+        _print_page(page, nothing="No task is like that." if wanted else NO_TASKS)
     return 0
 
 
-def print_page(page: Page, *, as_json: bool) -> None:
-    """A page of tasks, and how to see more."""
-    if as_json:
-        print_json(page)
-        return
+def _print_page(page: Page, *, nothing: str) -> None:
+    """A page of tasks, and how to see more; or what to say when there are none."""
     instant = when()
     if page.items or not on_terminal():
         print_table(TASK_COLUMNS, (task_row(task, instant) for task in page.items))
     else:
-        hint("nothing found")
+        hint(nothing)
     if page.cursor:
-        hint(f"more: --cursor {page.cursor}")
+        hint(f"There are more: add --cursor {page.cursor}", always=True)
 
 
 def task_row(task: Task, instant: Callable[[datetime | None], str]) -> tuple[str, ...]:
@@ -176,9 +179,9 @@ def _print_task(task: Task, why: Why) -> None:
             ("poison pill", "yes" if task.poison_pill else ""),
         )
     )
-    _print_value("payload", task.payload)
-    _print_value("output", task.output, note=" (broken characters replaced)" if task.output_sanitized else "")
-    _print_value("decision", task.decision)
+    _print_value("payload", task.payload, task.id)
+    _print_value("output", task.output, task.id, " (broken characters replaced)" if task.output_sanitized else "")
+    _print_value("decision", task.decision, task.id)
     if task.error:
         print_heading("error")
         print_block(task.error, "red")
@@ -197,14 +200,24 @@ def _tokens(tokens_in: int | None, tokens_out: int | None) -> str:
     return f"{tokens_in or 0:,} in, {tokens_out or 0:,} out"
 
 
-def _print_value(name: str, value: Any, note: str = "") -> None:
+def _print_value(name: str, value: Any, id: str, note: str = "") -> None:
     if value is None:
         return
     print_heading(name + note)
+    text = value if isinstance(value, str) else wording.pretty(value)
+    shown, left = _beginning(text) if on_terminal() else (text, 0)
     if isinstance(value, str):
-        print_block(value)
+        print_block(shown)
     else:
-        print_json_block(wording.pretty(value))
+        print_json_block(shown)
+    if left:
+        print_line((f"  … {left:,} more characters: dibs show {id} --json", "bright_black"))
+
+
+def _beginning(text: str) -> tuple[str, int]:
+    """As much of a text as one wants on a screen, and how many characters are left."""
+    shown = "\n".join(text[:LONGEST_VALUE].split("\n")[:MOST_LINES])
+    return shown, len(text) - len(shown)
 
 
 def history(args: Namespace) -> int:
@@ -215,7 +228,7 @@ def history(args: Namespace) -> int:
     elif attempts or not on_terminal():
         _print_attempts(attempts)
     else:
-        hint("no attempt has ended yet")
+        hint(f"No attempt has ended yet; `dibs why {args.id}` tells more.")
     return 0
 
 
@@ -276,9 +289,15 @@ def why(args: Namespace) -> int:
             print_line((f"    {id}", "bright_black"))
         if len(shown) > 20:
             print_line((f"    … and {len(shown) - 20:,} more", "bright_black"))
-        if blocker.help:
-            print_line(("    → ", "green"), (blocker.help, ""))
+        for advice in _advice(blocker.help or ""):
+            print_line(("    → ", "green"), (advice, ""))
     return 0
+
+
+def _advice(help: str) -> list[str]:
+    """Advice, a line for each command in it: they are easier to copy."""
+    parts = help.split("; ") if help else []
+    return parts if all(part.startswith("dibs ") for part in parts) else [help]
 
 
 def stats(args: Namespace) -> int:
@@ -292,6 +311,9 @@ def stats(args: Namespace) -> int:
         return 0
     instant = when()
     columns = (Column("STATUS", status=True), Column("TASKS", right=True))
+    if not any(found.by_status.values()):
+        hint(NO_TASKS)
+        return 0
     print_table(columns, ((status, f"{count:,}") for status, count in found.by_status.items() if count))
     if found.lanes:
         print_heading("lanes with something ready")
@@ -354,14 +376,14 @@ COMMANDS = {
     "ls": Command(
         ls_arguments,
         ls,
-        about="Newest first. In a pipe: id, status, type, title, priority, tries, agent, created – separated by tabs.",
+        about="Newest first. In a pipe, between tabs: id, status, type, title, priority, attempts, agent, created.",
         example="dibs ls --status running --status retrying --type code",
     ),
     "show": Command(show_arguments, show, example="dibs show task_01j…"),
     "history": Command(
         _id,
         history,
-        about="In a pipe: number, fence, outcome, agent, took, ended, cost, reason, error – separated by tabs.",
+        about="In a pipe, between tabs: number, fence, outcome, agent, took, ended, cost, reason, error.",
         example="dibs history task_01j…",
     ),
     "why": Command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from dibs.cli.connecting import opened
@@ -26,6 +27,8 @@ def cancel(args: Namespace) -> int:
     else:
         for id in ended:
             print(id)
+        if not ended and sys.stderr.isatty():
+            print(f"{args.id} had ended before; nothing was cancelled.", file=sys.stderr)
     return 0
 
 

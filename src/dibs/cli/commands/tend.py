@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 MANY_LANES = 2_000
+FEW_AGENTS = 8
 
 
 def nothing(parser: ArgumentParser) -> None:
@@ -72,7 +73,10 @@ def _print_report(report: dict[str, Any], sound: bool) -> None:
 
     instant = when()
     schema = "" if report["version"] is None else f"version {report['version']}"
-    agents = ", ".join(f"{agent.id} ({instant(agent.heard_at)})" for agent in report["agents"])
+    known = report["agents"]
+    agents = ", ".join(f"{agent.id} ({instant(agent.heard_at)})" for agent in known[:FEW_AGENTS])
+    if len(known) > FEW_AGENTS:
+        agents += f" and {len(known) - FEW_AGENTS:,} more: `dibs stats`"
     print_facts(
         (
             ("store", report["url"] or ""),

@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dibs.cli import wording
-from dibs.cli.commands.look import LANE_COLUMNS, lane_row, print_stats_rows
+from dibs.cli.commands.look import LANE_COLUMNS, NO_TASKS, lane_row, print_stats_rows
 from dibs.cli.connecting import opened
 from dibs.cli.output import on_terminal, print_json, print_row
 from dibs.cli.parsing import Command, moment
 from dibs.cli.render import Column, drawn_table, line, now
+from dibs.errors import NotFound
 from dibs.model.event import Event
 from dibs.model.task import Task
 from dibs.model.views import Stats
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from rich.console import RenderableType
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 HELD = ("claimed", "running", "validating")
 RUNNING_COLUMNS = (
     Column("RUNNING"),
-    Column("TYPE"),
-    Column("AGENT", spare=True),
+    Column("AGENT"),
     Column("FOR", right=True),
     Column("DONE", right=True, spare=True),
-    Column("NOTE", wide=True),
+    Column("TYPE", spare=True),
+    Column("TITLE", wide=True),
+    Column("NOTE", wide=True, spare=True),
 )
 
 
@@ -74,14 +76,33 @@ def _live(queue: SyncQueue, every: float | str) -> None:
     from dibs.cli.live import keep_drawing
     from dibs.rules.validation import duration_s
 
+    names: dict[str, str] = {}
+
     def draw(width: int, height: int) -> tuple[RenderableType, bool]:
         seen = look(queue, running=100, events=50)
-        return draw_snapshot(seen, queue.url, now(), width, height), False
+        _learn(queue, seen.events, names)
+        return draw_snapshot(seen, queue.url, now(), width, height, names), False
 
-    keep_drawing(draw, duration_s(every, "every", low=0.1, high=3600), screen=True)
+    keep_drawing(draw, duration_s(every, "every", low=0.1, high=3600))
 
 
-def draw_snapshot(seen: Snapshot, url: str, moment: datetime, width: int, height: int) -> RenderableType:
+def _learn(queue: SyncQueue, events: Sequence[Event], names: dict[str, str]) -> None:
+    """Look up what the tasks of these events are called, each once; names that are no longer shown are forgotten."""
+    wanted = {event.task_id for event in events if event.task_id}
+    for id in names.keys() - wanted:
+        del names[id]
+    for id in wanted - names.keys():
+        try:
+            task = queue.get(id)
+        except NotFound:
+            names[id] = id
+        else:
+            names[id] = wording.title_of(task) or task.type
+
+
+def draw_snapshot(
+    seen: Snapshot, url: str, moment: datetime, width: int, height: int, names: Mapping[str, str]
+) -> RenderableType:
     """The view, cut to the height of the terminal: counts always, then running, lanes, and events with what is left."""
     from rich.console import Group
 
@@ -94,7 +115,10 @@ def draw_snapshot(seen: Snapshot, url: str, moment: datetime, width: int, height
     left = max(height - 4, 6)
     running = _oldest_first(seen.running)
     shown = running[: max(left // 2 - 2, 2)]
-    parts.append(drawn_table(RUNNING_COLUMNS, (_running_row(task, moment) for task in shown), width))
+    if shown:
+        parts.append(drawn_table(RUNNING_COLUMNS, (_drawn_row(task, moment) for task in shown), width))
+    elif any(seen.stats.by_status.values()):
+        parts.append(line(("nothing is running", "bright_black")))
     left -= len(shown) + 1
     if len(running) > len(shown):
         parts.append(line((f"… {len(running) - len(shown)} more", "bright_black")))
@@ -107,14 +131,15 @@ def draw_snapshot(seen: Snapshot, url: str, moment: datetime, width: int, height
     recent = seen.events[-max(left - 2, 0) :] if left > 2 else []
     if recent:
         parts.append("")
-        parts.extend(_event_line(event, moment) for event in recent)
+        room = min(max((width - 31) // 2, 16), 40)
+        parts.extend(_event_line(event, moment, names, room) for event in recent)
     return Group(*parts)
 
 
 def _counts(by_status: dict[str, int]) -> RenderableType:
     counted = [(status, count) for status, count in by_status.items() if count]
     if not counted:
-        return line(("no tasks yet", "bright_black"))
+        return line((NO_TASKS, "bright_black"))
     from rich.columns import Columns
 
     return Columns(
@@ -126,12 +151,15 @@ def _counts(by_status: dict[str, int]) -> RenderableType:
     )
 
 
-def _event_line(event: Event, moment: datetime) -> RenderableType:
+def _event_line(event: Event, moment: datetime, names: Mapping[str, str], room: int) -> RenderableType:
+    from rich.cells import set_cell_size
+
     status = event.type.partition(".")[2]
+    name = wording.brief(names.get(event.task_id or "", event.task_id or event.dag_id or ""), room)
     drawn = line(
         (f"{wording.relative(event.at, moment):>8}  ", "bright_black"),
         (f"{event.type:<19}  ", wording.STYLES.get(status, "")),
-        (event.task_id or event.dag_id or "", ""),
+        (set_cell_size(name, room), ""),
         (f"  {wording.about_event(event)}", "bright_black"),
     )
     drawn.no_wrap, drawn.overflow = True, "ellipsis"
@@ -142,14 +170,28 @@ def _oldest_first(tasks: Sequence[Task]) -> list[Task]:
     return sorted(tasks, key=lambda task: (task.claimed_at is None, task.claimed_at, task.id))
 
 
+def _drawn_row(task: Task, moment: datetime) -> tuple[str, ...]:
+    """A held task as the cells of RUNNING_COLUMNS."""
+    return (
+        task.id,
+        task.agent or "",
+        wording.elapsed(task, moment),
+        wording.percent(task.progress),
+        task.type,
+        wording.title_of(task),
+        task.note or "",
+    )
+
+
 def _running_row(task: Task, moment: datetime) -> tuple[str, ...]:
+    """The same for programs."""
     return (
         task.id,
         task.type,
         task.agent or "",
         wording.elapsed(task, moment),
         wording.percent(task.progress),
-        task.note or (wording.title_of(task) if on_terminal() else task.title) or "",
+        task.note or task.title or "",
     )
 
 

@@ -1,4 +1,4 @@
-"""`dibs tree`: a dag with the state of each task, once or for as long as one looks."""
+"""`dibs tree`: a dag with the status of each task, once or for as long as one looks."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from dibs.model.dag import Dag
     from dibs.sync import SyncQueue
+
+ENDED = ("completed", "failed", "cancelled")
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -42,38 +44,37 @@ def run(args: Namespace) -> int:
 
 def _print(dag: Dag) -> None:
     moment = now()
-    lines = [heading(dag), *tree(dag, moment, 40 if on_terminal() else None)]
     if not on_terminal():
-        for parts in lines:
+        for parts in (heading(dag), *tree(dag, moment)):
             print("".join(text for text, _ in parts).rstrip())
         return
     surface = console()
-    for parts in lines:
+    for parts in (heading(dag, surface.width), *tree(dag, moment, surface.width)):
         surface.print(line(*parts), soft_wrap=True)
 
 
 def _watch(queue: SyncQueue, id: str, every: float | str) -> None:
+    """Draw the dag on a screen of its own until it has ended or the person leaves; its last state stays, whole."""
     from dibs.cli.live import keep_drawing
     from dibs.rules.validation import duration_s
 
-    final: list[Dag] = []
+    interval_s = duration_s(every, "every", low=0.05, high=3600)
+    last = [queue.get_dag(id)]
 
-    def draw(_: int, height: int) -> tuple[RenderableType, bool]:
+    def draw(width: int, height: int) -> tuple[RenderableType, bool]:
         from rich.console import Group
 
         dag = queue.get_dag(id)
-        over = dag.status in ("completed", "failed", "cancelled")
-        final[:] = [dag]
-        lines = [line(*parts) for parts in (heading(dag), *tree(dag, now()))]
-        for drawn in lines:
-            drawn.no_wrap, drawn.overflow = True, "ellipsis"
-        if len(lines) > height - 1:
-            hidden = len(lines) - (height - 2)
-            lines = [*lines[: height - 2], line((f"… {hidden:,} more lines: a taller terminal, or no --watch", ""))]
-        return Group(*lines), over
+        last[:] = [dag]
+        lines = [line(*parts) for parts in (heading(dag, width), *tree(dag, now(), width))]
+        hidden = len(lines) - (height - 1)
+        foot = f"… {hidden:,} more below  q leaves" if hidden > 0 else "q leaves"
+        return Group(*lines[: height - 1], line((foot, "bright_black"))), dag.status in ENDED
 
-    keep_drawing(draw, duration_s(every, "every", low=0.05, high=3600), screen=False)
-    if final and final[0].status == "failed":
+    if last[0].status not in ENDED:
+        keep_drawing(draw, interval_s)
+    _print(last[0])
+    if last[0].status == "failed":
         print_line(("`dibs why TASK` tells more about a task.", "bright_black"))
 
 

@@ -8,14 +8,15 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dibs.errors import Conflict, Invalid, KeyReused, LeaseLost, NotFound
+from dibs.errors import Conflict, Invalid, KeyReused, NotFound
 from dibs.model.ids import dag_of
 from dibs.model.instants import to_micros
-from dibs.model.status import DagStatus, Outcome, Status
+from dibs.model.status import ENDED_BADLY, DagStatus, Outcome, Status
 from dibs.rules import graph
+from dibs.stores import refusals
 from dibs.stores.memory import dags, journal, linking, moving
 from dibs.stores.memory.snapshots import task_of
-from dibs.stores.memory.state import ENDED_BADLY, DagRecord, Record
+from dibs.stores.memory.state import DagRecord, Record
 from dibs.stores.values import Dependency, Draft, Entry, Inserted
 
 if TYPE_CHECKING:
@@ -88,7 +89,7 @@ def _spawned_before(state: State, spawner: Record, spawn: Spawn) -> Inserted | N
 
 def _check_spawner(state: State, spawner: Record, spawn: Spawn, count: int) -> None:
     if not spawner.held_under(spawn.fence):
-        raise LeaseLost(f"Task {spawner.id} is not held under fence {spawn.fence}.")
+        raise refusals.lease_lost(spawner.id, spawn.fence)
     if len(state.children.get(spawner.id, ())) + count > spawn.max_children:
         raise Invalid(f"Task {spawner.id} may have at most {spawn.max_children} children.", field="children")
 
@@ -205,7 +206,7 @@ def _apply(state: State, insertion: Insertion, plan: _Plan, spawner: Record | No
         spawn = insertion.spawn
         value = msgspec.json.encode(plan.ids)
         journal.write(spawner, Entry(kind="spawn", name=spawn.name, digest=spawn.digest, value=value))
-        spawner.usage = moving.merge_usage(spawner.usage, spawn.usage)
+        spawner.usage = spawner.usage.updated(spawn.usage)
         state.changed = True
         if spawn.wait:
             suspended = _wait_for(state, spawner, plan.ids, spawn)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dibs.errors import Conflict, LeaseLost
+from dibs.errors import Conflict
+from dibs.stores import refusals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,7 @@ def write_journal(state: State, task_id: str, fence: int, entries: Sequence[Entr
     """Write entries under a held fence; what is now recorded for each. All or nothing."""
     record = state.get(task_id)
     if not record.held_under(fence):
-        raise LeaseLost(f"Task {task_id} is not held under fence {fence}.")
+        raise refusals.lease_lost(task_id, fence)
     _check(record, entries)
     record.confirmed = True
     state.changed = True

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dibs.errors import IllegalTransition
-from dibs.model.status import Status
-from dibs.rules import graph
+from dibs.model.status import ENDED_BADLY, Status
+from dibs.rules import graph, lifecycle
+from dibs.stores import refusals
 from dibs.stores.memory import dags, moving
 from dibs.stores.memory.snapshots import task_of
-from dibs.stores.memory.state import ENDED_BADLY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,19 +18,16 @@ if TYPE_CHECKING:
     from dibs.stores.memory.state import Record, State
     from dibs.stores.values import Dependency
 
-_LINKABLE = frozenset({Status.PENDING, Status.SCHEDULED, Status.READY, Status.RETRYING})
-
 
 def link(state: State, task_id: str, dependencies: Sequence[Dependency]) -> Task:
     """Add edges into a task that has not started; with an open one it becomes pending."""
     record = state.get(task_id)
-    if record.status not in _LINKABLE:
-        raise IllegalTransition(f"Task {task_id} is {record.status}: it can wait for nothing more.")
+    lifecycle.check(record.status, lifecycle.Verb.LINK, task_id)
     new = _new_edges(state, record, dependencies)
     refuse_cycles(state, task_id, [(parent.id, task_id) for parent, _ in new])
     for parent, kind in new:
         if kind == "after" and parent.status in ENDED_BADLY:
-            raise IllegalTransition(f"Task {parent.id} is {parent.status}: nothing can wait for its success.")
+            raise refusals.never_succeeds(parent.id, parent.status)
     if not new:
         return task_of(state, record)
     dags.appear(state, record.dag_id, record.spec.project)

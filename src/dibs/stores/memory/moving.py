@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -10,17 +10,16 @@ from dibs.model.attempt import Attempt
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Outcome, Status
 from dibs.rules import lifecycle, priority
+from dibs.rules.usage import plus
 from dibs.stores.memory import dags
 from dibs.stores.memory.state import Ending
-from dibs.stores.values import Usage
 
 if TYPE_CHECKING:
     from typing import Any
 
     from dibs.model.claim import Settled
     from dibs.stores.memory.state import Edge, Record, State
-
-Number = TypeVar("Number", int, float)
+    from dibs.stores.values import Usage
 
 
 def place(state: State, record: Record) -> None:
@@ -87,19 +86,6 @@ def start(state: State, record: Record) -> None:
     dags.has_started(state, record)
 
 
-def merge_usage(known: Usage, told: Usage | None) -> Usage:
-    """Usage is told as totals: what is told replaces what was known, field by field."""
-    if told is None:
-        return known
-    return Usage(
-        cost_usd=known.cost_usd if told.cost_usd is None else told.cost_usd,
-        tokens_in=known.tokens_in if told.tokens_in is None else told.tokens_in,
-        tokens_out=known.tokens_out if told.tokens_out is None else told.tokens_out,
-        turns=known.turns if told.turns is None else told.turns,
-        model=told.model or known.model,
-    )
-
-
 def end_claim(
     state: State,
     record: Record,
@@ -115,7 +101,7 @@ def end_claim(
     settled: Settled | None = None,
 ) -> None:
     """Write the attempt, add up what it used, and let go of the lease. The caller moves the task on."""
-    used = merge_usage(record.usage, usage)
+    used = record.usage.updated(usage)
     record.usage = used
     attempt = Attempt(
         number=number,
@@ -135,10 +121,10 @@ def end_claim(
         turns=used.turns,
     )
     record.endings[record.fence] = Ending(attempt, digest, None if settled is None else replace(settled))
-    record.cost_usd = _plus(record.cost_usd, used.cost_usd)
-    record.tokens_in = _plus(record.tokens_in, used.tokens_in)
-    record.tokens_out = _plus(record.tokens_out, used.tokens_out)
-    record.turns = _plus(record.turns, used.turns)
+    record.cost_usd = plus(record.cost_usd, used.cost_usd)
+    record.tokens_in = plus(record.tokens_in, used.tokens_in)
+    record.tokens_out = plus(record.tokens_out, used.tokens_out)
+    record.turns = plus(record.turns, used.turns)
     record.lease_expires_at = record.timeout_at = None
     record.confirmed = record.unwritten = False
 
@@ -147,9 +133,3 @@ def write_cancelled_attempt(state: State, record: Record, usage: Usage | None = 
     """The attempt of a task that was cancelled while held: its agent spoke up, or its lease is over."""
     end_claim(state, record, Outcome.CANCELLED, usage=usage, reason=record.reason)
     state.file(record)
-
-
-def _plus(total: Number | None, used: Number | None) -> Number | None:
-    if used is None:
-        return total
-    return used if total is None else total + used

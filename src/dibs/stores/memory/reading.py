@@ -88,11 +88,9 @@ def dag(state: State, dag_id: str) -> Dag | None:
             return None
         row = _virtual(records)
     tasks = [task_of(state, record) for record in records]
-    ids = [task.id for task in tasks]
     edges = [
         Edge(edge.parent, edge.child, edge.kind) for record in records for edge in state.edges_into.get(record.id, ())
     ]
-    pairs = [(edge.parent, edge.child) for edge in edges]
     return Dag(
         id=row.id,
         project=row.project,
@@ -109,9 +107,6 @@ def dag(state: State, dag_id: str) -> Dag | None:
         counts=_counts(records),
         tasks=tasks,
         edges=edges,
-        roots=graph.roots(ids, pairs),
-        leaves=graph.leaves(ids, pairs),
-        critical_path=graph.critical_path(ids, pairs),
         cost_usd=_cost(records),
     )
 

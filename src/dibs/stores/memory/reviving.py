@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from dibs.errors import IllegalTransition, KeyReused
 from dibs.model.instants import seconds
-from dibs.model.status import Status
+from dibs.model.status import ENDED_BADLY, Status
+from dibs.rules import lifecycle
 from dibs.stores.memory import dags, journal, moving
 from dibs.stores.memory.snapshots import task_of
-from dibs.stores.memory.state import ENDED_BADLY
 
 if TYPE_CHECKING:
     from dibs.model.task import Task
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 def revive(state: State, task_id: str, payload: bytes | None, delay_s: float, keep_steps: bool) -> Task:
     """All that comes back does so in one commit, or nothing does."""
     record = state.get(task_id)
-    if record.status not in ENDED_BADLY:
-        raise IllegalTransition(f"Task {task_id} is {record.status}: only what ended badly can be retried.")
+    lifecycle.check(record.status, lifecycle.Verb.RETRY, task_id)
     stopper = _failed_parent(state, record, coming_back={})
     if stopper is not None:
         raise IllegalTransition(

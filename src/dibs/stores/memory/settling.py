@@ -7,33 +7,30 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from dibs.errors import IllegalTransition, LeaseLost, NotFound
+from dibs.errors import IllegalTransition
 from dibs.model.claim import News, Settled
 from dibs.model.instants import from_micros, seconds
-from dibs.model.status import Outcome, Status
+from dibs.model.status import FAILURES, Outcome, Status
+from dibs.stores import refusals
 from dibs.stores.memory import cascade, moving
 from dibs.stores.memory.snapshots import instant
+from dibs.stores.values import BY_DUTY
 
 if TYPE_CHECKING:
     from dibs.errors import DibsError
     from dibs.stores.memory.state import Record, State
-    from dibs.stores.values import Renewal, Settlement
-
-BY_DUTY = "duty"
-"""The digest of settlements by a duty: whoever held the claim lost it, and did not settle it."""
-
-_NO_FAILURE = frozenset({Outcome.COMPLETED, Outcome.RELEASED, Outcome.SUSPENDED, Outcome.CANCELLED})
+    from dibs.stores.values import LaneKey, Renewal, Settlement
 
 
 def start(state: State, task_id: str, fence: int) -> DibsError | None:
     """Mark a claimed task as running; a running one is only confirmed."""
     record = state.tasks.get(task_id)
     if record is None:
-        return _not_found(task_id)
+        return refusals.no_task(task_id)
     if record.cancelled_under(fence):
-        return _cancelled(record)
+        return refusals.was_cancelled(record.id, record.cancel_reason or record.reason)
     if not record.held_under(fence):
-        return _lost(task_id, fence)
+        return refusals.lease_lost(task_id, fence)
     record.confirmed = True
     state.changed = True
     if record.status is Status.CLAIMED:
@@ -46,17 +43,17 @@ def renew(state: State, renewal: Renewal) -> News | DibsError:
     """Extend a lease, also an expired one that nobody has taken away yet."""
     record = state.tasks.get(renewal.task_id)
     if record is None:
-        return _not_found(renewal.task_id)
+        return refusals.no_task(renewal.task_id)
     if record.cancelled_under(renewal.fence):
         return News(cancel=True, reason=record.reason)
     if not record.held_under(renewal.fence):
-        return _lost(record.id, renewal.fence)
+        return refusals.lease_lost(record.id, renewal.fence)
     lease_s = record.lease_s if renewal.lease_s is None else renewal.lease_s
     record.lease_expires_at = state.now + seconds(lease_s)
     record.renewed_at = state.now
     if record.status is not Status.CLAIMED:
         record.confirmed = True
-    record.usage = moving.merge_usage(record.usage, renewal.usage)
+    record.usage = record.usage.updated(renewal.usage)
     said: dict[str, float | str] = {}
     if renewal.progress is not None:
         record.progress = said["progress"] = renewal.progress
@@ -72,11 +69,11 @@ def settle(state: State, settlement: Settlement) -> Settled | DibsError:
     """End a claim as decided; an ended one is answered as recorded."""
     record = state.tasks.get(settlement.task_id)
     if record is None:
-        return _not_found(settlement.task_id)
+        return refusals.no_task(settlement.task_id)
     if not record.held_under(settlement.fence):
         return _settled_before(state, record, settlement)
-    if _by_duty(settlement) and not _still_over(record, settlement, state.now):
-        return _lost(record.id, settlement.fence)
+    if settlement.by_duty and not _still_over(record, settlement, state.now):
+        return refusals.lease_lost(record.id, settlement.fence)
     return _apply(state, record, settlement)
 
 
@@ -87,14 +84,14 @@ def _settled_before(state: State, record: Record, settlement: Settlement) -> Set
         if ending.settled is not None and ending.digest == settlement.digest:
             return replace(ending.settled)
         if ending.attempt.outcome is Outcome.EXPIRED or ending.digest == BY_DUTY:
-            return _lost(record.id, settlement.fence)
+            return refusals.lease_lost(record.id, settlement.fence)
         return IllegalTransition(
             f"The claim of task {record.id} under fence {settlement.fence} ended as {ending.attempt.outcome}."
         )
-    if record.cancelled_under(settlement.fence) and not _by_duty(settlement):
+    if record.cancelled_under(settlement.fence) and not settlement.by_duty:
         moving.write_cancelled_attempt(state, record, settlement.usage)
-        return _cancelled(record)
-    return _lost(record.id, settlement.fence)
+        return refusals.was_cancelled(record.id, record.cancel_reason or record.reason)
+    return refusals.lease_lost(record.id, settlement.fence)
 
 
 def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
@@ -142,7 +139,7 @@ def _keep_results(record: Record, settlement: Settlement) -> None:
     """Output and decision of the work; error, reason and exit code of the last failure."""
     if settlement.next is Status.COMPLETED:
         record.error = record.reason = None
-    elif settlement.outcome not in _NO_FAILURE:
+    elif settlement.outcome in FAILURES:
         record.error = settlement.error
         record.reason = settlement.reason
         record.exit_code = settlement.exit_code
@@ -171,7 +168,7 @@ def _move_on(state: State, record: Record, settlement: Settlement, agent: str | 
     else:
         record.agent = None
         if settlement.fallback and record.fallback_lane is not None:
-            _change_lane(state, record)
+            _change_lane(state, record, record.fallback_lane)
         if settlement.next is Status.RETRYING:
             state.move(record, Status.RETRYING)
             state.file(record)
@@ -180,33 +177,13 @@ def _move_on(state: State, record: Record, settlement: Settlement, agent: str | 
             moving.make_ready(state, record, agent=agent, reason=reason, data=memory)
 
 
-def _change_lane(state: State, record: Record) -> None:
+def _change_lane(state: State, record: Record, lane: LaneKey) -> None:
     """To the lane of its fallback models. It is held by now, so it stands in no lane's order."""
-    if record.fallback_lane is not None:
-        record.lane = record.fallback_lane
-        state.lane_ids.setdefault(record.lane, len(state.lane_ids) + 1)
-
-
-def _by_duty(settlement: Settlement) -> bool:
-    """Decided by a duty, not by the agent that holds the claim."""
-    return settlement.outcome is Outcome.EXPIRED or (
-        settlement.outcome is Outcome.TIMED_OUT and settlement.digest == BY_DUTY
-    )
+    record.lane = lane
+    state.lane_ids.setdefault(lane, len(state.lane_ids) + 1)
 
 
 def _still_over(record: Record, settlement: Settlement, now: int) -> bool:
     """The agent may have renewed since the duty looked."""
     at = record.lease_expires_at if settlement.outcome is Outcome.EXPIRED else record.timeout_at
     return at is not None and at <= now
-
-
-def _not_found(task_id: str) -> DibsError:
-    return NotFound(f"There is no task {task_id}.")
-
-
-def _lost(task_id: str, fence: int) -> DibsError:
-    return LeaseLost(f"Task {task_id} is not held under fence {fence}.")
-
-
-def _cancelled(record: Record) -> DibsError:
-    return IllegalTransition(f"Task {record.id} was cancelled: {record.cancel_reason or record.reason}.")

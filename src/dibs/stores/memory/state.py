@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
-from dibs.errors import NotFound
 from dibs.model.attempt import Attempt
 from dibs.model.claim import Settled
 from dibs.model.event import Event
 from dibs.model.instants import from_micros
-from dibs.model.status import FINAL, HELD, DagStatus, Outcome, Status
+from dibs.model.status import ENDED_BADLY, FINAL, HELD, DagStatus, Outcome, Status
 from dibs.model.task import Task
+from dibs.stores import refusals
 from dibs.stores.memory.order import Order
 from dibs.stores.values import Entry, LaneKey, Usage
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dibs.model.views import Agent
-
-ENDED_BADLY = frozenset({Status.DEAD_LETTERED, Status.CANCELLED})
 
 
 class Ending(Struct, eq=False):
@@ -241,7 +239,7 @@ class State:
         try:
             return self.tasks[task_id]
         except KeyError:
-            raise NotFound(f"There is no task {task_id}.", field=field) from None
+            raise refusals.no_task(task_id, field) from None
 
     def add(self, record: Record) -> None:
         """Take in a new record."""

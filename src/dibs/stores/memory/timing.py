@@ -116,7 +116,7 @@ def overdue(state: State, limit: int) -> list[str]:
 
 
 def prune(state: State, retention_s: float, limit: int) -> int:
-    """Delete dags that ended as a whole before then, old events and old claim ids. How many tasks."""
+    """Delete dags that ended as a whole before then, old events and claim ids, agents long gone. How many tasks."""
     before = state.now - seconds(retention_s)
     pruned = 0
     for records in list(state.members.values()):
@@ -131,6 +131,11 @@ def prune(state: State, retention_s: float, limit: int) -> int:
         del state.events[:kept]
         state.changed = True
     state.claims = {name: claim for name, claim in state.claims.items() if claim[0] >= before}
+    state.agents = {
+        name: agent
+        for name, agent in state.agents.items()
+        if agent.heard_at is not None and to_micros(agent.heard_at) >= before
+    }
     return pruned
 
 

@@ -1,9 +1,9 @@
 """Connections, the one writer of this process, and group commit.
 
-Everything written goes through one connection. In an asyncio program a thread of its own holds it: it takes
-whatever is queued, runs it in one transaction with a savepoint each, commits once, and answers everybody at once. A
-blocking program runs the same code in the calling thread. Reads have a connection (and a thread) of their own, and a
-third connection does nothing but look whether anybody committed.
+Everything written goes through one connection, under one mutex. In an asyncio program a thread takes whatever is
+queued, runs it in one transaction with a savepoint each, commits once, and answers everybody at once; brief work is
+committed in the event loop's own thread while nobody else writes and the disk is quick, which saves the hand-over. A
+blocking program runs the same code in the calling thread. Reads have a connection (and a thread) of their own.
 
 Each step of SQLite lets go of the interpreter and has to get it back, which may take milliseconds while another
 thread is busy. So what is queued here should make few calls with large parameters.
@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import apsw
 
-from dibs.errors import DibsError, Unavailable
-from dibs.stores.sqlite import opening
+from dibs.errors import Unavailable
+from dibs.stores.sqlite import news, opening
+from dibs.stores.sqlite.news import News
 from dibs.stores.sqlite.outbox import Outbox
 from dibs.stores.sqlite.turns import Turns
 
 if TYPE_CHECKING:
     import asyncio
     from _queue import SimpleQueue
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 T = TypeVar("T")
 
@@ -96,32 +97,35 @@ class Engine:
         self._pid = os.getpid()
         self._closed = False
         self._mutex = allocate_lock()
-        self._news_mutex = allocate_lock()
+        self._news = News(path, self._check_usable)
         self._reader: apsw.Connection | None = None
-        self._watcher: apsw.Connection | None = None
         self._writes: SimpleQueue[_Job[Any] | None] | None = None
         self._reads: SimpleQueue[_Job[Any] | None] | None = None
         self._threads: list[Any] = []
-        self._waiters: dict[asyncio.AbstractEventLoop, set[asyncio.Future[None]]] = {}
-        self._seen = -1
-        self._changed_at = 0.0
         self._shy_until = 0.0
         self._went_ahead = False
         self._log_pages = 0
         opening.prepare_folder(path)
         try:
             self._turns = Turns(path)
-            self._writer = opening.connect(path)
             try:
-                opening.migrate(self._writer, self._turns, path)
-                opening.tune(self._writer)
-                self._writer.set_wal_hook(self._note_log)
+                self._writer = self._open_writer()
             except BaseException:
-                self._writer.close()
                 self._turns.close()
                 raise
         except (apsw.Error, OSError) as error:
             raise opening.unavailable(error, path) from error
+
+    def _open_writer(self) -> apsw.Connection:
+        connection = opening.connect(self.path)
+        try:
+            opening.migrate(connection, self._turns, self.path)
+            opening.tune(connection)
+            connection.set_wal_hook(self._note_log)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
     # Writing
 
@@ -160,12 +164,19 @@ class Engine:
             return False
         if self._log_pages >= opening.CHECKPOINT_PAGES or not self._mutex.acquire(blocking=False):
             return False
-        if self._turns.try_take():
-            if opening.begin_at_once(self._writer):
-                return True
-            self._turns.give()
-        self._mutex.release()
-        return False
+        begun = False
+        try:
+            if self._turns.try_take():
+                begun = opening.begin_at_once(self._writer)
+                if not begun:
+                    self._turns.give()
+        except OSError:
+            # The writer's thread will meet it too, and tell whoever waits.
+            pass
+        finally:
+            if not begun:
+                self._mutex.release()
+        return begun
 
     async def _go_ahead(self, work: Callable[[Transaction], T]) -> T:
         """Commit one job here and now."""
@@ -217,11 +228,8 @@ class Engine:
             return False
         try:
             answer = job.glance(Transaction(self._writer, self.clock(), Outbox()))
-        except apsw.Error as error:
-            job.fail(opening.unavailable(error, self.path))
-            return True
         except Exception as error:
-            job.fail(error)
+            job.fail(self._failure(error))
             return True
         if answer is UNKNOWN:
             return False
@@ -263,16 +271,10 @@ class Engine:
                 raise
             finally:
                 self._turns.give()
-        except DibsError as error:
-            jobs[0].fail(error)
-        except (apsw.Error, OSError) as error:
-            failure = opening.unavailable(error, self.path)
-            failure.__cause__ = error
+        except Exception as error:
+            failure = self._failure(error)
             for job in jobs[: max(done, 1)]:
                 job.fail(failure)
-        except Exception as error:
-            for job in jobs[: max(done, 1)]:
-                job.fail(error)
         return jobs[max(done, 1) :]
 
     def _run_guarded(self, job: _Job[Any], outbox: Outbox) -> None:
@@ -288,14 +290,17 @@ class Engine:
                 raise
             connection.execute("ROLLBACK TO job; RELEASE job")
             outbox.back_to(mark)
-            if isinstance(error, apsw.Error):
-                failure = opening.unavailable(error, self.path)
-                failure.__cause__ = error
-                job.fail(failure)
-            else:
-                job.fail(error)
+            job.fail(self._failure(error))
         else:
             connection.execute("RELEASE job")
+
+    def _failure(self, error: Exception) -> Exception:
+        """What whoever waits is told: troubles of the database as Unavailable, with what to do; the rest as it is."""
+        if not isinstance(error, apsw.Error | OSError):
+            return error
+        failure = opening.unavailable(error, self.path)
+        failure.__cause__ = error
+        return failure
 
     # Reading
 
@@ -319,71 +324,20 @@ class Engine:
                 job.result = job.work(Transaction(connection, self.clock(), Outbox()))
             finally:
                 connection.execute("COMMIT")
-        except apsw.Error as error:
-            failure = opening.unavailable(error, self.path)
-            failure.__cause__ = error
-            job.fail(failure)
         except Exception as error:
-            job.fail(error)
+            job.fail(self._failure(error))
 
     # News
 
     def news(self) -> int:
         """A number that changes with every commit of any process."""
-        self._check_usable()
-        with self._news_mutex:
-            try:
-                if self._watcher is None:
-                    self._watcher = opening.connect(self.path)
-                version = int(self._watcher.execute("PRAGMA data_version").get)
-            except apsw.Error as error:
-                raise opening.unavailable(error, self.path) from error
-        if version != self._seen:
-            self._seen = version
-            self._changed_at = time.monotonic()
-        return version
+        return self._news.number()
 
     async def wait_for_news(self, since: int, timeout_s: float) -> int:
         """Return when `news()` differs from `since`, at the latest after `timeout_s`."""
-        end = time.monotonic() + timeout_s
         if self.blocking:
-            while True:
-                version = self.news()
-                left = end - time.monotonic()
-                if version != since or left <= 0:
-                    return version
-                time.sleep(min(self._pause_s(), left))  # noqa: ASYNC251 — blocking is what was asked for
-        import asyncio
-
-        loop = asyncio.get_running_loop()
-        while True:
-            # Registered before looking, so that no commit falls between the look and the wait.
-            waiter = loop.create_future()
-            waiters = self._waiters.setdefault(loop, set())
-            waiters.add(waiter)
-            timer = None
-            try:
-                version = self.news()
-                left = end - time.monotonic()
-                if version != since or left <= 0:
-                    return version
-                timer = loop.call_later(min(self._pause_s(), left), _resolve, waiter)
-                await waiter
-            finally:
-                waiters.discard(waiter)
-                if not waiters:
-                    self._waiters.pop(loop, None)
-                if timer is not None:
-                    timer.cancel()
-
-    def _pause_s(self) -> float:
-        """How long until the next look: the longer nothing happens, the less often."""
-        quiet = time.monotonic() - self._changed_at
-        if quiet < 0.5:
-            return 0.001
-        if quiet < 5:
-            return 0.002
-        return 0.005 if quiet < 60 else 0.02
+            return self._news.block_until_news(since, timeout_s)
+        return await self._news.sleep_until_news(since, timeout_s)
 
     # Threads
 
@@ -392,8 +346,11 @@ class Engine:
         import threading
         from queue import SimpleQueue
 
-        self._reader = opening.connect(self.path)
-        opening.tune(self._reader)
+        try:
+            self._reader = opening.connect(self.path)
+            opening.tune(self._reader)
+        except apsw.Error as error:
+            raise opening.unavailable(error, self.path) from error
         self._writes = SimpleQueue()
         self._reads = SimpleQueue()
         for name, work in (("dibs-writer", self._write_loop), ("dibs-reader", self._read_loop)):
@@ -444,15 +401,14 @@ class Engine:
         for job in jobs:
             loops.setdefault(job.loop, []).append(job)
         if wake:
-            for loop, waiters in list(self._waiters.items()):
-                if waiters:
-                    loops.setdefault(loop, [])
+            for loop in self._news.loops():
+                loops.setdefault(loop, [])
         for loop, mine in loops.items():
             try:
-                loop.call_soon_threadsafe(_tell, mine, self._waiters.get(loop, ()) if wake else ())
+                loop.call_soon_threadsafe(_tell, mine, self._news.waiters(loop) if wake else ())
             except RuntimeError:
                 # The loop has been closed: nobody waits any more. What was committed stays.
-                self._waiters.pop(loop, None)
+                self._news.forget(loop)
 
     # Living
 
@@ -480,12 +436,20 @@ class Engine:
         for queue in (self._writes, self._reads):
             if queue is not None:
                 queue.put(None)
-        for thread in self._threads:
-            import asyncio
+        if not self._threads:
+            self._let_go()
+            return
+        import asyncio
 
-            await asyncio.get_running_loop().run_in_executor(None, thread.join)
-        with self._mutex, self._news_mutex:
-            for connection in (self._watcher, self._reader, self._writer):
+        # Shielded: who stops waiting for this must not leave the files open.
+        await asyncio.shield(asyncio.get_running_loop().run_in_executor(None, self._let_go))
+
+    def _let_go(self) -> None:
+        for thread in self._threads:
+            thread.join()
+        self._news.close()
+        with self._mutex:
+            for connection in (self._reader, self._writer):
                 if connection is not None:
                     connection.close()
             self._turns.close()
@@ -515,7 +479,7 @@ def _take_more(queue: SimpleQueue[_Job[Any] | None], most: int) -> list[_Job[Any
     return jobs
 
 
-def _tell(jobs: list[_Job[Any]], waiters: Any) -> None:
+def _tell(jobs: list[_Job[Any]], waiters: Collection[asyncio.Future[None]]) -> None:
     """In the loop: give everybody their answers and wake who waits for news."""
     for job in jobs:
         future = job.future
@@ -525,10 +489,4 @@ def _tell(jobs: list[_Job[Any]], waiters: Any) -> None:
             future.set_exception(job.result)
         else:
             future.set_result(job.result)
-    for waiter in tuple(waiters):
-        _resolve(waiter)
-
-
-def _resolve(waiter: asyncio.Future[None]) -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+    news.wake(waiters)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dibs.errors import IllegalTransition, LeaseLost, NotFound
 from dibs.model.claim import News
 from dibs.model.instants import from_micros, seconds
+from dibs.stores import refusals
 from dibs.stores.sqlite.rows import encode
 from dibs.stores.sqlite.settle import cancelled_unwritten
 from dibs.stores.sqlite.work import Work, first_of, merge_usage
@@ -33,11 +33,11 @@ def start(tx: Transaction, held: Sequence[tuple[str, int]]) -> list[DibsError | 
 
 def _start(work: Work, row: Row | None, task_id: str, fence: int) -> DibsError | None:
     if row is None:
-        return NotFound(f"There is no task {task_id}.")
+        return refusals.no_task(task_id)
     if _cancelled_under(work, row, fence):
-        return IllegalTransition(f"Task {row.id} was cancelled: {row.cancel_reason or row.reason}.")
+        return refusals.was_cancelled(row.id, row.cancel_reason or row.reason)
     if not row.held or row.fence != fence:
-        return _lost(task_id, fence)
+        return refusals.lease_lost(task_id, fence)
     row.confirmed = 1
     work.mend(row)
     if row.status == "claimed":
@@ -56,11 +56,11 @@ def renew(tx: Transaction, renewals: Sequence[Renewal]) -> list[News | DibsError
 
 def _renew(work: Work, row: Row | None, renewal: Renewal) -> News | DibsError:
     if row is None:
-        return NotFound(f"There is no task {renewal.task_id}.")
+        return refusals.no_task(renewal.task_id)
     if _cancelled_under(work, row, renewal.fence):
         return News(cancel=True, reason=row.reason)
     if not row.held or row.fence != renewal.fence:
-        return _lost(row.id, renewal.fence)
+        return refusals.lease_lost(row.id, renewal.fence)
     lease_s = renewal.lease_s if renewal.lease_s is not None else (row.lease_s or 0.0)
     expires = row.lease_expires_at = work.now + seconds(lease_s)
     row.due_at = first_of(expires, row.timeout_at)
@@ -85,7 +85,3 @@ def _cancelled_under(work: Work, row: Row, fence: int) -> bool:
     if row.status != "cancelled" or row.fence != fence:
         return False
     return cancelled_unwritten(row, fence) or bool(work.tx.row(_STOPPED, (row.n, fence))[0])
-
-
-def _lost(task_id: str, fence: int) -> LeaseLost:
-    return LeaseLost(f"Task {task_id} is not held under fence {fence}: stop working on it.")

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dibs.errors import Conflict, Invalid, KeyReused, LeaseLost, NotFound
+from dibs.errors import Conflict, Invalid, KeyReused, NotFound
 from dibs.model.ids import dag_of
+from dibs.model.status import ENDED_BADLY
 from dibs.rules import graph
+from dibs.stores import refusals
 from dibs.stores.sqlite import journal, reading
 from dibs.stores.sqlite.cascade import find_virtual
 from dibs.stores.sqlite.lanes import lane_keys
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.lanes import Lanes
     from dibs.stores.values import DagDraft, Insertion, LaneKey, Spawn
 
-ENDED_BADLY = ("dead_lettered", "cancelled")
 _ADD_EDGES = """
 INSERT INTO edges (parent, child, kind, resolved_at)
 SELECT value->>0, value->>1, value->>2, value->>3 FROM json_each(?)
@@ -122,7 +123,7 @@ def _spawned_before(work: Work, spawner: Row, spawn: Spawn) -> Inserted | None:
 
 def _check_spawner(work: Work, spawner: Row, spawn: Spawn, count: int) -> None:
     if not _held_under(spawner, spawn.fence):
-        raise LeaseLost(f"Task {spawner.id} is not held under fence {spawn.fence}: stop working on it.")
+        raise refusals.lease_lost(spawner.id, spawn.fence)
     [children] = work.tx.row("SELECT count(*) FROM tasks WHERE parent = ?", (spawner.id,))
     if children + count > spawn.max_children:
         raise Invalid(f"Task {spawner.id} may have at most {spawn.max_children} children.", field="children")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.errors import Conflict, LeaseLost
+from dibs.errors import Conflict
+from dibs.stores import refusals
 from dibs.stores.sqlite.work import Work
 from dibs.stores.values import Entry
 
@@ -53,7 +54,7 @@ def write_journal(tx: Transaction, task_id: str, fence: int, entries: Sequence[E
     work = Work(tx)
     row = work.get(task_id)
     if not row.held or row.fence != fence:
-        raise LeaseLost(f"Task {task_id} is not held under fence {fence}: stop working on it.")
+        raise refusals.lease_lost(task_id, fence)
     written = []
     for entry in entries:
         kept = write(tx, row.n, entry)

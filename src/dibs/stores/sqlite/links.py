@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.errors import IllegalTransition, NotFound
-from dibs.rules import graph
+from dibs.errors import IllegalTransition
+from dibs.model.status import ENDED_BADLY, Status
+from dibs.rules import graph, lifecycle
+from dibs.stores import refusals
 from dibs.stores.sqlite import reading
 from dibs.stores.sqlite.rows import change_spec, encode
 from dibs.stores.sqlite.work import Work
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.rows import Row
     from dibs.stores.values import Dependency
 
-_LINKABLE = ("pending", "scheduled", "ready", "retrying")
 _BELOW = """
 WITH RECURSIVE below (n) AS (
     SELECT ?1 UNION SELECT e.child FROM below b CROSS JOIN edges e ON e.parent = b.n
@@ -33,15 +34,12 @@ def link(tx: Transaction, task_id: str, dependencies: Sequence[Dependency]) -> T
     """Add edges into a task that has not started; with an open one it becomes pending."""
     work = Work(tx)
     row = work.get(task_id)
-    if row.status not in _LINKABLE:
-        raise IllegalTransition(f"Task {task_id} is {row.status}: it can wait for nothing more.")
+    lifecycle.check(Status(row.status), lifecycle.Verb.LINK, task_id)
     new = _new_edges(work, row, dependencies)
     refuse_cycles(work, row, [(parent.id, task_id) for parent, _ in new])
     for parent, kind in new:
-        if kind == "after" and parent.status in ("dead_lettered", "cancelled"):
-            raise IllegalTransition(
-                f"Task {parent.id} is {parent.status}: nothing can run after it has succeeded.", field="after"
-            )
+        if kind == "after" and parent.status in ENDED_BADLY:
+            raise refusals.never_succeeds(parent.id, parent.status)
     if new:
         _join(work, row, new)
         work.flush()
@@ -56,7 +54,7 @@ def _new_edges(work: Work, row: Row, dependencies: Sequence[Dependency]) -> list
     for dependency in dependencies:
         parent = parents.get(dependency.parent)
         if parent is None:
-            raise NotFound(f"There is no task {dependency.parent}.", field="after")
+            raise refusals.no_task(dependency.parent, field="after")
         if (parent.n, dependency.kind) not in seen:
             seen.add((parent.n, dependency.kind))
             new.append((parent, dependency.kind))

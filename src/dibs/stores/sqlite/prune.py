@@ -57,6 +57,7 @@ def prune(tx: Transaction, retention_s: float, limit: int) -> int:
                     numbers[row[0]] = None
     _forget(tx, list(numbers), [dag for dag, whole in dags.items() if whole])
     _forget_log(tx, before)
+    tx.run("DELETE FROM agents WHERE heard_at < ?", (before,))
     lanes.retire(tx, _IDLE_LANE_S)
     return len(numbers)
 

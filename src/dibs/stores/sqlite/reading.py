@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw, Struct
 
-from dibs.errors import Invalid, NotFound
+from dibs.errors import Invalid
 from dibs.model.attempt import Attempt
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag, Edge
@@ -18,6 +18,7 @@ from dibs.model.status import DagStatus, Outcome, Status
 from dibs.model.views import Page
 from dibs.rules import graph
 from dibs.rules.handover import as_input
+from dibs.stores import refusals
 from dibs.stores.sqlite import rows
 from dibs.stores.sqlite.rows import Row, decode, encode, fill, instant
 
@@ -185,7 +186,7 @@ def history(tx: Transaction, task_id: str) -> list[Attempt]:
     """Every ended claim of a task, oldest first; raises NotFound."""
     found = tx.row("SELECT n FROM tasks WHERE id = ?", (task_id,))
     if found is None:
-        raise NotFound(f"There is no task {task_id}.")
+        raise refusals.no_task(task_id)
     return attempts_of(tx, found[0])
 
 
@@ -307,7 +308,7 @@ def dag(tx: Transaction, dag_id: str) -> Dag | None:
         return None if alone is None else _virtual(tx, alone)
     found = rows.load_ordered(tx, "SELECT n FROM tasks WHERE dag = ? ORDER BY n", (dag_id,))
     edges = [Edge(*row) for row in tx.connection.execute(_DAG_EDGES, (dag_id,))]
-    return _drawn(
+    return _counted(
         Dag(
             id=kept.id,
             project=kept.project,
@@ -331,7 +332,7 @@ def _virtual(tx: Transaction, row: Row) -> Dag:
     started = row.started_at is not None or any(a.started_at for a in attempts_of(tx, row.n))
     unrequested = int(row.status == "cancelled" and not row.requested)
     status = graph.dag_status({Status(row.status): 1}, unrequested_cancels=unrequested, started=started)
-    return _drawn(
+    return _counted(
         Dag(
             id=row.dag_id,
             project=row.project,
@@ -346,14 +347,9 @@ def _virtual(tx: Transaction, row: Row) -> Dag:
     )
 
 
-def _drawn(dag: Dag) -> Dag:
-    """Counts, ends and the longest chain of a dag whose tasks and edges are there."""
-    ids = [task.id for task in dag.tasks]
-    pairs = [(edge.parent, edge.child) for edge in dag.edges]
+def _counted(dag: Dag) -> Dag:
+    """With counts and costs, once its tasks are there."""
     dag.counts = counts(task.status for task in dag.tasks)
-    dag.roots = graph.roots(ids, pairs)
-    dag.leaves = graph.leaves(ids, pairs)
-    dag.critical_path = graph.critical_path(ids, pairs)
     known = [task.cost_usd for task in dag.tasks if task.cost_usd is not None]
     dag.cost_usd = sum(known) if known else None
     return dag

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from dibs.errors import IllegalTransition, KeyReused
 from dibs.model.instants import seconds
+from dibs.model.status import Status
+from dibs.rules import lifecycle
 from dibs.stores.sqlite import journal, reading
 from dibs.stores.sqlite.rows import change_spec, encode
 from dibs.stores.sqlite.work import Work
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.lanes import Lanes
     from dibs.stores.sqlite.rows import Row
 
-ENDED_BADLY = ("dead_lettered", "cancelled")
 _FOLLOWERS = "SELECT n FROM tasks WHERE cause = ? AND status = 'cancelled' ORDER BY n"
 _BAD_PARENTS = """
 SELECT e.child, e.parent FROM json_each(?) j
@@ -38,8 +39,7 @@ def revive(
     """All that comes back does so in one commit, or nothing does."""
     work = Work(tx)
     row = work.get(task_id)
-    if row.status not in ENDED_BADLY:
-        raise IllegalTransition(f"Task {task_id} is {row.status}: only what ended badly can be retried.")
+    lifecycle.check(Status(row.status), lifecycle.Verb.RETRY, task_id)
     followers = work.select(_FOLLOWERS, (task_id,))
     parents = _bad_parents(work, [row, *followers])
     if parents.get(row.n):

@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dibs.errors import IllegalTransition, LeaseLost, NotFound
+from dibs.errors import IllegalTransition
 from dibs.model.claim import Settled
 from dibs.model.instants import seconds
-from dibs.model.status import Outcome, Status
+from dibs.model.status import FAILURES, Outcome, Status
+from dibs.stores import refusals
 from dibs.stores.sqlite.cascade import STEP, Cascade
 from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.rows import HELD, decode, encode, instant
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.sqlite.work import LONG_OUTPUT, Work
+from dibs.stores.values import BY_DUTY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,10 +25,6 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.lanes import Lanes
     from dibs.stores.sqlite.rows import Row
     from dibs.stores.values import Settlement
-
-_NO_FAILURE = frozenset({Outcome.COMPLETED, Outcome.RELEASED, Outcome.SUSPENDED, Outcome.CANCELLED})
-_BY_DUTY = "duty"
-"""The digest of settlements that the expiry duty makes."""
 
 _ENDING = "SELECT outcome, digest, status, retry_at FROM attempts WHERE n = ? AND fence = ?"
 
@@ -129,11 +127,11 @@ class _Settling:
     def _settle(self, settlement: Settlement) -> Settled | DibsError:
         row = self.found.get(settlement.task_id)
         if row is None:
-            return NotFound(f"There is no task {settlement.task_id}.")
+            return refusals.no_task(settlement.task_id)
         if not row.held or row.fence != settlement.fence:
             return self._settled_before(row, settlement)
-        if _by_duty(settlement) and not _still_over(row, settlement, self.tx.now):
-            return _lost(row, settlement.fence)
+        if settlement.by_duty and not _still_over(row, settlement, self.tx.now):
+            return refusals.lease_lost(row.id, settlement.fence)
         return self._end(row, settlement)
 
     def _settled_before(self, row: Row, settlement: Settlement) -> Settled | DibsError:
@@ -150,13 +148,13 @@ class _Settling:
                     status=status,
                     retry_at=instant(retry_at),
                 )
-            if outcome == Outcome.EXPIRED or digest == _BY_DUTY:
-                return _lost(row, settlement.fence)
+            if outcome == Outcome.EXPIRED or digest == BY_DUTY:
+                return refusals.lease_lost(row.id, settlement.fence)
             return IllegalTransition(f"The claim of task {row.id} under fence {settlement.fence} ended as {outcome}.")
-        if cancelled_unwritten(row, settlement.fence) and not _by_duty(settlement):
+        if cancelled_unwritten(row, settlement.fence) and not settlement.by_duty:
             self.work.write_cancelled_attempt(row, settlement.usage)
-            return IllegalTransition(f"Task {row.id} was cancelled: {row.cancel_reason or row.reason}.")
-        return _lost(row, settlement.fence)
+            return refusals.was_cancelled(row.id, row.cancel_reason or row.reason)
+        return refusals.lease_lost(row.id, settlement.fence)
 
     def _end(self, row: Row, settlement: Settlement) -> Settled:
         """Count, write the attempt, move the task on, and let the consequences follow."""
@@ -237,7 +235,7 @@ def _keep_results(row: Row, settlement: Settlement) -> None:
     """Output and decision of the work; error, reason and exit code of the last failure."""
     if settlement.next is Status.COMPLETED:
         row.error = row.reason = None
-    elif settlement.outcome not in _NO_FAILURE:
+    elif settlement.outcome in FAILURES:
         row.error = settlement.error
         row.reason = settlement.reason
         row.exit_code = settlement.exit_code
@@ -251,18 +249,7 @@ def cancelled_unwritten(row: Row, fence: int) -> bool:
     return row.status == "cancelled" and row.fence == fence and row.due_at is not None
 
 
-def _by_duty(settlement: Settlement) -> bool:
-    """Decided by a duty, not by the agent that holds the claim."""
-    return settlement.outcome is Outcome.EXPIRED or (
-        settlement.outcome is Outcome.TIMED_OUT and settlement.digest == _BY_DUTY
-    )
-
-
 def _still_over(row: Row, settlement: Settlement, now: int) -> bool:
     """The agent may have renewed since the duty looked."""
     at = row.lease_expires_at if settlement.outcome is Outcome.EXPIRED else row.timeout_at
     return at is not None and at <= now
-
-
-def _lost(row: Row, fence: int) -> LeaseLost:
-    return LeaseLost(f"Task {row.id} is not held under fence {fence}: stop working on it.")

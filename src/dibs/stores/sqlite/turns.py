@@ -26,6 +26,7 @@ class Turns:
 
     def __init__(self, path: str) -> None:
         self._current = self._next = -1
+        self._late: dict[int, _Waiting] = {}
         if fcntl is not None:
             flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
             self._current = os.open(path + "-lock", flags, 0o666)
@@ -35,9 +36,9 @@ class Turns:
         """Wait until nobody else writes, but no longer than `LONGEST_S`."""
         if self._current < 0:
             return
-        _lock(self._next)
+        self._wait_for(self._next)
         try:
-            _lock(self._current)
+            self._wait_for(self._current)
         finally:
             fcntl.flock(self._next, fcntl.LOCK_UN)
 
@@ -69,44 +70,51 @@ class Turns:
                 os.close(descriptor)
         self._current = self._next = -1
 
+    def _wait_for(self, descriptor: int) -> None:
+        """Take a lock, or give up after `LONGEST_S`; at once while an earlier wait for it goes on.
 
-def _lock(descriptor: int) -> None:
-    """Take a lock, or give up after `LONGEST_S`.
-
-    The system's call for it cannot be told to give up, so a thread makes it: waiting in the system's queue is fair
-    and costs nothing, which looking again and again is not and does.
-    """
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        _Waiting(descriptor).wait()
+        The system's call for it cannot be told to give up, so a thread makes it: waiting in the system's queue is fair
+        and costs nothing, which looking again and again is not and does.
+        """
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            late = self._late.get(descriptor)
+            if late is None or not late.abandoned:
+                self._late[descriptor] = waiting = _Waiting(descriptor)
+                waiting.wait()
 
 
 class _Waiting:
-    """A thread in the system's queue for a lock, and whether anybody still wants what it gets."""
+    """A thread in the system's queue for a lock. `abandoned`: it is still there, but nobody wants what it gets."""
 
-    __slots__ = ("_descriptor", "_given_up", "_guard", "_taken")
+    __slots__ = ("_descriptor", "_guard", "_taken", "abandoned")
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._guard = allocate_lock()
         self._taken = allocate_lock()
-        self._given_up = False
+        self.abandoned = False
 
     def wait(self) -> None:
         self._taken.acquire()
         start_new_thread(self._queue_up, ())
-        if not self._taken.acquire(timeout=LONGEST_S):
-            with self._guard:
-                self._given_up = True
+        taken = False
+        try:
+            taken = self._taken.acquire(timeout=LONGEST_S)
+        finally:
+            if not taken:  # too late, or interrupted
+                with self._guard:
+                    self.abandoned = not self._taken.acquire(blocking=False)
 
     def _queue_up(self) -> None:
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX)
+            with self._guard:
+                if self.abandoned:
+                    self.abandoned = False
+                    fcntl.flock(self._descriptor, fcntl.LOCK_UN)
+                else:
+                    self._taken.release()
         except OSError:  # the store was closed meanwhile
-            return
-        with self._guard:
-            if self._given_up:
-                fcntl.flock(self._descriptor, fcntl.LOCK_UN)
-            else:
-                self._taken.release()
+            pass

@@ -6,15 +6,16 @@ lets the dags that were touched follow their tasks.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dibs.errors import NotFound
 from dibs.model.ids import dag_of
 from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules.lifecycle import first_status
+from dibs.rules.usage import plus
+from dibs.stores import refusals
 from dibs.stores.sqlite import rows
 from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.rows import Row, encode
@@ -40,21 +41,11 @@ _ADD_ATTEMPTS = (
 _RESOLVE = "UPDATE edges SET resolved_at = ? WHERE id IN (SELECT value FROM json_each(?))"
 
 _decode_usage = msgspec.json.Decoder(Usage).decode
-Number = TypeVar("Number", int, float)
 
 
 def merge_usage(known: str | None, told: Usage | None) -> Usage:
-    """Usage is told as totals: what is told replaces what was known, field by field."""
-    before = Usage() if known is None else _decode_usage(known)
-    if told is None:
-        return before
-    return Usage(
-        cost_usd=before.cost_usd if told.cost_usd is None else told.cost_usd,
-        tokens_in=before.tokens_in if told.tokens_in is None else told.tokens_in,
-        tokens_out=before.tokens_out if told.tokens_out is None else told.tokens_out,
-        turns=before.turns if told.turns is None else told.turns,
-        model=told.model or before.model,
-    )
+    """The usage kept as JSON so far, and what is told now."""
+    return (Usage() if known is None else _decode_usage(known)).updated(told)
 
 
 class Work:
@@ -90,7 +81,7 @@ class Work:
         """One row; raises NotFound."""
         row = self.by_id([task_id]).get(task_id)
         if row is None:
-            raise NotFound(f"There is no task {task_id}.")
+            raise refusals.no_task(task_id)
         return row
 
     def select(self, sql: str, parameters: tuple[Any, ...] = ()) -> list[Row]:
@@ -236,10 +227,10 @@ class Work:
                 encode(artifacts).decode() if artifacts else None,
             ]
         )
-        row.cost_usd = _plus(row.cost_usd, used.cost_usd)
-        row.tokens_in = _plus(row.tokens_in, used.tokens_in)
-        row.tokens_out = _plus(row.tokens_out, used.tokens_out)
-        row.turns = _plus(row.turns, used.turns)
+        row.cost_usd = plus(row.cost_usd, used.cost_usd)
+        row.tokens_in = plus(row.tokens_in, used.tokens_in)
+        row.tokens_out = plus(row.tokens_out, used.tokens_out)
+        row.turns = plus(row.turns, used.turns)
         row.lease_expires_at = row.timeout_at = row.due_at = None
         row.confirmed = 0
 
@@ -293,9 +284,3 @@ class Work:
 
 def first_of(*instants: int | None) -> int | None:
     return min((at for at in instants if at is not None), default=None)
-
-
-def _plus(total: Number | None, used: Number | None) -> Number | None:
-    if used is None:
-        return total
-    return used if total is None else total + used

@@ -60,10 +60,10 @@ def _run(work: Work, argv: list[str], minder: Minder, url: str) -> Ending:
         except (OSError, ValueError) as error:
             return Failed(f"the command {argv[0]!r} could not be started: {error}")
         with process:
-            minder.mind(process.pid)
             enter_group(work, process.pid)
             pump = _Pump(work, process, body)
             try:
+                minder.mind(process.pid)
                 pump.run()
                 # Its outputs are closed a moment before it has ended, or long before: that is no reason to kill it.
                 process.wait()

@@ -34,8 +34,9 @@ async def relay(work: Work, threads: DaemonThreads, function: Callable[[], T]) -
             await asyncio.wait({relaying}, timeout=GRACE_S)
             if relaying.done():
                 break
-            if work.group is not None:
-                signal_group(work.group, signal.SIGKILL)
+            group = work.group
+            if group is not None:
+                signal_group(group, signal.SIGKILL)
         if relaying.done():
             relaying.exception()  # seen; the reason to stop is what counts
         raise

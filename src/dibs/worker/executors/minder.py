@@ -25,10 +25,17 @@ class Minder:
         self._process: subprocess.Popen[bytes] | None = None
 
     def mind(self, group: int) -> None:
-        self._tell(f"+{group}\n")
+        with self._lock:
+            if self._process is None:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, start_new_session=True
+                )
+            self._tell(f"+{group}\n")
 
     def forget(self, group: int) -> None:
-        self._tell(f"-{group}\n")
+        with self._lock:
+            if self._process is not None:
+                self._tell(f"-{group}\n")
 
     def close(self) -> None:
         """The worker leaves in order. Whatever is still minded is ended."""
@@ -40,17 +47,13 @@ class Minder:
                 process.wait()
 
     def _tell(self, line: str) -> None:
-        with self._lock:
-            if self._process is None:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, start_new_session=True
-                )
-            assert self._process.stdin is not None
-            try:
-                self._process.stdin.write(line.encode())
-                self._process.stdin.flush()
-            except BrokenPipeError:  # somebody killed it: commands go on unminded
-                pass
+        assert self._process is not None
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line.encode())
+            self._process.stdin.flush()
+        except BrokenPipeError:  # somebody killed it: commands go on unminded
+            pass
 
 
 def mind_until_the_end() -> None:

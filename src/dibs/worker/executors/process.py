@@ -21,6 +21,7 @@ from dibs.errors import DibsError
 from dibs.worker.context import hear
 from dibs.worker.executors.groups import enter_group, leave_group, relay
 from dibs.worker.outcomes import ChildFailed, Completed, Ending, Failed, Released, Suspend, Suspended
+from dibs.worker.work import signal_group
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -137,12 +138,18 @@ async def run_in_process(line: Line, threads: DaemonThreads, children: Children)
     def talk() -> Ending:
         child = children.take()
         enter_group(work, child.pid)
-        said = child.run(job, answer)
+        try:
+            said = child.run(job, answer)
+        except BaseException:
+            leave_group(work)
+            child.close()
+            raise
+        # Forgotten before asking: a stop that comes now must not signal a child that serves the next task.
+        work.group = None
         if said is not None and work.stopped is None:
-            work.group = None
             children.give_back(child)
             return _ending(said)
-        leave_group(work)
+        signal_group(child.pid, signal.SIGKILL)
         code = child.returncode()
         child.close()
         name = signal.Signals(-code).name if -code in set(signal.Signals) else f"exit code {code}"
