@@ -5,23 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dibs.queue import Queue
+from dibs.requests import refuse_token, retention_s
 from dibs.stores import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
+
+    from dibs.rules.retry import PoisonPolicy
 
 
 class Connecting:
     """What `dibs.connect` returns: `await` it for a queue, or use it as `async with` to have it closed."""
 
-    def __init__(self, url: str | None, options: dict[str, Any]) -> None:
-        self._url = url
-        self._options = options
+    def __init__(self, open_queue: Callable[[], Queue]) -> None:
+        self._open_queue = open_queue
         self._queue: Queue | None = None
 
     async def _open(self) -> Queue:
-        options = dict(self._options)
-        self._queue = Queue(open_store(self._url, clock=options.pop("clock", None)), **options)
+        self._queue = self._open_queue()
         return self._queue
 
     def __await__(self) -> Generator[Any, None, Queue]:
@@ -35,10 +36,26 @@ class Connecting:
         await self._queue.close()
 
 
-def connect(url: str | None = None, *, token: str | None = None, **options: Any) -> Connecting:
+def connect(
+    url: str | None = None,
+    *,
+    token: str | None = None,
+    retention: Any = None,
+    poison: PoisonPolicy | None = None,
+    clock: Callable[[], int] | None = None,
+    project: str = "default",
+) -> Connecting:
     """Open a queue: `queue = await dibs.connect()`, or `async with dibs.connect() as queue`.
 
     URLs: `memory:` (private), `memory:name` (shared inside the process), `sqlite:path/to/file.db`. Without one:
     `$DIBS_URL`, else the nearest `.dibs/dibs.db` upwards from the working directory, else it is created here.
+    `retention` is how long this process keeps what ended when it prunes (`$DIBS_RETENTION`, else 7 days); `poison` is
+    when a task is given up as harmful. `clock` is for tests. `token` is for servers.
     """
-    return Connecting(url, options)
+
+    def open_queue() -> Queue:
+        refuse_token(token)
+        kept_s = retention_s(retention)
+        return Queue(open_store(url, clock=clock), poison=poison, retention_s=kept_s, project=project)
+
+    return Connecting(open_queue)

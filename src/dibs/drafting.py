@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.json import encode
+from msgspec.structs import asdict
 
 from dibs.errors import CycleDetected, DibsError, Invalid
 from dibs.model.instants import from_micros
@@ -47,6 +48,7 @@ class _Frame(Struct, frozen=True):
 
 
 _frames: dict[tuple[Any, ...], _Frame] = {}
+_DEFAULTS = {**asdict(NewTask("")), "type": None}
 
 
 def drafts(
@@ -122,20 +124,26 @@ def dependencies(
     return tuple(found.values())
 
 
-def digest(specs: Iterable[NewTask | Planned]) -> str:
-    """A hash of tasks as they were sent, equal for equal requests."""
-    body = [
-        [
-            spec.type,
-            spec.payload,
-            spec.ref,
-            spec.title,
-            [item if isinstance(item, str) else item.id for item in spec.after],
-            [item if isinstance(item, str) else item.id for item in spec.after_ended],
-        ]
-        for spec in (item.spec if isinstance(item, Planned) else item for item in specs)
-    ]
-    return blake2b(encode(body, enc_hook=str, order="deterministic"), digest_size=16).hexdigest()
+def digest(specs: Iterable[NewTask | Planned], *more: str | None) -> str:
+    """A hash of tasks as they were sent, equal for equal requests: the fields given, and parents by place or id."""
+    items = list(specs)
+    places = {item.id: f"#{place}" for place, item in enumerate(items) if isinstance(item, Planned)}
+    body = [_sent(item.spec if isinstance(item, Planned) else item, places) for item in items]
+    try:
+        text = encode([*more, body], enc_hook=repr, order="deterministic")
+    except (TypeError, ValueError, RecursionError):
+        raise Invalid("a payload that is not JSON, or nested too deeply, cannot be stored.", field="payload") from None
+    return blake2b(text, digest_size=16).hexdigest()
+
+
+def _sent(spec: NewTask, places: dict[str, str]) -> dict[str, Any]:
+    """The fields that differ from their defaults. Tasks of the same call are named by their place in it."""
+    sent = {name: value for name, value in asdict(spec).items() if value != _DEFAULTS.get(name)}
+    for field in ("after", "after_ended"):
+        if field in sent:
+            ids = [item if isinstance(item, str) else getattr(item, "id", item) for item in sent[field]]
+            sent[field] = [places.get(id, id) if isinstance(id, str) else id for id in ids]
+    return sent
 
 
 def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: int, dag_id: str) -> Draft:
@@ -156,8 +164,12 @@ def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: i
         if not isinstance(spec.context, dict):
             raise Invalid("context must be an object with text keys.", field="context")
         validation.json_bytes(spec.context, "context", max_bytes=validation.MAX_PAYLOAD_BYTES)
+        if "refs" in spec.context:
+            raise Invalid("context.refs is not supported yet; leave it out.", field="context", code="not_supported_yet")
         task.context = spec.context
     named = _dag_id(spec.dag)
+    if named and dag_id:
+        raise Invalid("dag is given by the call; leave it out of its tasks.", field="dag")
     task.dag_id = dag_id or named
     body_hash = None
     if spec.key is not None:
@@ -210,6 +222,7 @@ def _frame(spec: NewTask, project: str) -> _Frame:
         spec.expects,
         spec.approval,
         spec.coalesce_key,
+        spec.coalesce_window,
     )
     try:
         frame = _frames.get(kind)

@@ -6,37 +6,33 @@ elected by compare-and-set, and each is safe to run twice. Where no keeper runs,
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from typing import TYPE_CHECKING
 
 from dibs.errors import Unavailable
-from dibs.rules import schedule
 
 if TYPE_CHECKING:
     from dibs.queue import Queue
+
+log = logging.getLogger("dibs.keeper")
 
 TICK_S = 1.0
 
 
 class Keeper:
-    """Runs the duties of a queue's store on a timer until it is stopped."""
+    """Runs the duties of a queue's store on a timer until it is cancelled."""
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
 
     async def run(self) -> None:
-        """Keep time until cancelled. A store that is away is tried again at the next tick."""
-        import asyncio
-        import time
-
-        last = time.time()
+        """Keep time until cancelled. A store that is away, or a duty that fails, is tried again at the next tick."""
         while True:
             try:
-                now = time.time()
-                if now - last > (schedule.MISSED_INTERVALS + 1) * TICK_S:
-                    # This machine slept, or the store was away: let workers renew before anything expires.
-                    await self._queue.store.postpone("expire", schedule.GRACE_S)
                 await self._queue.run_duties()
-                last = now
             except Unavailable:
                 pass
+            except Exception:
+                log.exception("a duty failed; it is tried again")
             await asyncio.sleep(TICK_S)

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dibs import drafting, duties, settling
-from dibs.errors import DibsError, Invalid, NotFound
+from dibs.errors import DibsError, Invalid, LeaseLost, NotFound
 from dibs.model.claim import Claim, News, Settled
 from dibs.model.ids import new_id
 from dibs.model.status import FINAL, DagStatus, Outcome, Status
@@ -26,6 +26,7 @@ from dibs.requests import (
     id_of,
     lease_s,
     no_task,
+    optional,
     raised,
     usage,
 )
@@ -55,6 +56,9 @@ if TYPE_CHECKING:
     from dibs.model.views import Page, Stats, Why
     from dibs.rules.retry import PoisonPolicy
     from dibs.stores.contract import Store
+
+LATER = ("ask", "answer", "inbox", "register_agent", "agents", "drain_agent", "unregister_agent")
+"""Verbs that are announced and not there yet."""
 
 POLL_S = 5.0
 """How long a waiting claim sleeps at most when no news wakes it."""
@@ -101,6 +105,12 @@ class Queue:
 
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
+
+    def __getattr__(self, name: str) -> Any:
+        """Verbs of a later version say so when they are used."""
+        if name not in LATER:
+            raise AttributeError(f"'Queue' object has no attribute {name!r}")
+        raise Invalid(f"{name} is not supported yet.", code="not_supported_yet", field=name)
 
     # Adding
 
@@ -215,10 +225,10 @@ class Queue:
             project=self.project,
             title=validation.text(title, "title", max_chars=validation.MAX_TITLE_CHARS),
             key=None if key is None else validation.text(key, "key"),
-            body_hash=None if key is None else drafting.digest(tasks),
+            body_hash=None if key is None else drafting.digest(tasks, title, on_failure, user, created_by),
             on_failure=on_failure,
-            user=None if user is None else validation.text(user, "user"),
-            created_by=None if created_by is None else validation.text(created_by, "created_by"),
+            user=optional(user, "user"),
+            created_by=optional(created_by, "created_by"),
         )
         inserted = await self._insert(tasks, dag=draft)
         return await self.get_dag(inserted.dag_id or draft.id)
@@ -364,7 +374,9 @@ class Queue:
 
     async def renew_many(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
         """Renew all leases of a process in one call; an answer or an error each."""
-        return await self.store.renew(renewals)
+        answers = await self.store.renew(renewals)
+        await self._tidy_after(answers)
+        return answers
 
     async def complete(
         self,
@@ -438,7 +450,13 @@ class Queue:
         if any(settlement.next is Status.DEAD_LETTERED for settlement in settlements):
             while await self.store.spread():
                 pass
+        await self._tidy_after(answers)
         return answers
+
+    async def _tidy_after(self, answers: Sequence[object]) -> None:
+        """An attempt over its timeout is refused but not ended; where its agent is alone, nobody else would end it."""
+        if any(isinstance(answer, LeaseLost) for answer in answers):
+            await self.run_duties()
 
     async def _settle_one(self, settlement: Settlement) -> Settled:
         [answer] = await self.settle([settlement])
@@ -466,6 +484,8 @@ class Queue:
         """As `spawn`, also saying whether the claim has ended."""
         if not tasks:
             raise Invalid("spawn needs at least one task.", field="tasks")
+        if any(task.dag is not None for task in tasks):
+            raise Invalid("spawned tasks are in the dag of their parent; leave dag out.", field="dag")
         parent = (await self._snapshot(claim)).task
         if parent.depth >= validation.MAX_SPAWN_DEPTH:
             raise Invalid(
@@ -521,15 +541,23 @@ class Queue:
 
     async def retry(self, task_id: Any, *, payload: Any = None, delay: Any = 0, keep_steps: bool = True) -> Task:
         """Give a dead-lettered or cancelled task a new life, and with it what was cancelled because of it."""
-        body = None
+        body = body_hash = None
+        delay_s = validation.duration_s(delay, "delay", high=MAX_WAIT_S * 365)
         if payload is not None:
             body = validation.json_bytes(payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
-        delay_s = validation.duration_s(delay, "delay", high=MAX_WAIT_S * 365)
-        return await self.store.revive(id_of(task_id), payload=body, delay_s=delay_s, keep_steps=keep_steps)
+            task = await self.get(task_id)
+            if task.key is not None:
+                body_hash = validation.content_key(task.type, body)
+        return await self.store.revive(
+            id_of(task_id), payload=body, body_hash=body_hash, delay_s=delay_s, keep_steps=keep_steps
+        )
 
     async def link(self, task_id: Any, after: Sequence[Any] = (), *, after_ended: Sequence[Any] = ()) -> Task:
         """Make a task that has not started wait for others too. Raises CycleDetected naming the cycle."""
-        return await self.store.link(id_of(task_id), drafting.dependencies(after, after_ended))
+        edges = drafting.dependencies(after, after_ended)
+        if not edges:
+            raise Invalid("link needs at least one task to wait for.", field="after")
+        return await self.store.link(id_of(task_id), edges)
 
     async def set_priority(self, task_id: Any, priority: float) -> Task:
         """Change how urgent a task is (0–100, lower is more urgent)."""
@@ -614,14 +642,14 @@ class Queue:
         wanted = Filter(
             project=self.project,
             status=statuses,
-            type=type,
-            tag=tag,
+            type=optional(type, "type"),
+            tag=optional(tag, "tag"),
             dag=None if dag is None else id_of(dag, "dag"),
-            agent=agent,
-            user=user,
-            text=text,
+            agent=optional(agent, "agent"),
+            user=optional(user, "user"),
+            text=optional(text, "text"),
         )
-        return await self.store.find(wanted, validation.whole(limit, "limit", 1, MAX_LIMIT), cursor)
+        return await self.store.find(wanted, validation.whole(limit, "limit", 1, MAX_LIMIT), optional(cursor, "cursor"))
 
     async def why(self, task_id: Any) -> Why:
         """Why the task is where it is, in one sentence, and what would help."""
@@ -636,7 +664,7 @@ class Queue:
 
     async def events(self, after: int | None = None) -> AsyncIterator[Event]:
         """Everything that happened after `after` (None: from the oldest kept), then live, for ever."""
-        cursor = after or 0
+        cursor = validation.whole(0 if after is None else after, "after", 0, 2**63 - 1)
         while True:
             seen = await self.store.news()
             batch = await self.read_events(cursor)
@@ -648,7 +676,7 @@ class Queue:
 
     async def read_events(self, after: int = 0, limit: int = 500) -> list[Event]:
         """Up to `limit` events after `after`, without waiting."""
-        return await self.store.events(after, limit)
+        return await self.store.events(validation.whole(after, "after", 0, 2**63 - 1), limit)
 
     async def _snapshot(self, claim: Held) -> Claim:
         """The claim; where only (id, fence) is known, one made from what the store knows."""

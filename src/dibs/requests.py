@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dibs.errors import DibsError, Invalid, NotFound
 from dibs.model.claim import Claim
 from dibs.rules import validation
+from dibs.rules.schedule import RETENTION_S
 from dibs.stores.values import ClaimRequest, Usage
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def claim_request(
     claim_id: str | None = None,
 ) -> ClaimRequest:
     """A checked request to claim; workers make one and use it again and again."""
+    if not isinstance(start, bool):
+        raise Invalid(f"start must be True or False, not {start!r:.80}.", field="start")
     return ClaimRequest(
         agent=validation.text(agent, "agent"),
         project=project,
@@ -62,6 +65,11 @@ def usage(
     )
 
 
+def optional(value: Any, field: str) -> str | None:
+    """A text or nothing."""
+    return None if value is None else validation.text(value, field)
+
+
 def raised(answer: T | DibsError) -> T:
     """The answer, unless it is an error."""
     if isinstance(answer, DibsError):
@@ -72,9 +80,23 @@ def raised(answer: T | DibsError) -> T:
 def held(claim: Held) -> tuple[str, int]:
     if isinstance(claim, Claim):
         return claim.task.id, claim.fence
-    if len(claim) != 2:
+    if not isinstance(claim, tuple | list) or len(claim) != 2:  # type: ignore[redundant-expr]
         raise Invalid("claim must be a dibs.Claim or a (task id, fence) pair.", field="claim")
     return validation.text(claim[0], "task_id"), validation.whole(claim[1], "fence", 0, 2**63 - 1)
+
+
+def refuse_token(token: str | None) -> None:
+    """Tokens are for servers, which are not there yet."""
+    if token is not None:
+        raise Invalid("token is not supported yet; leave it out.", code="not_supported_yet", field="token")
+
+
+def retention_s(retention: Any) -> float:
+    """How long what ended is kept: as told, else as the environment says, else a week."""
+    import os
+
+    wanted = os.environ.get("DIBS_RETENTION") if retention is None else retention
+    return RETENTION_S if wanted is None else validation.duration_s(wanted, "retention")
 
 
 def lease_s(lease: Any) -> float:

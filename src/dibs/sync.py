@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from dibs.queue import Queue
+from dibs.plan import DagPlan
+from dibs.queue import LATER, Queue
+from dibs.requests import refuse_token, retention_s
 from dibs.stores import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from dibs.model.event import Event
+    from dibs.rules.retry import PoisonPolicy
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,6 +42,17 @@ def _blocking(
     call.__name__ = verb.__name__
     call.__doc__ = verb.__doc__
     return call
+
+
+class SyncDagPlan(DagPlan):
+    """A dag being written down in a `with` block."""
+
+    def __enter__(self) -> SyncDagPlan:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if kind is None:
+            drive(self.submit())
 
 
 class SyncQueue:
@@ -80,6 +94,14 @@ class SyncQueue:
     read_events = _blocking(Queue.read_events)
     close = _blocking(Queue.close)
 
+    def dag(self, title: str, **options: Any) -> SyncDagPlan:
+        """A graph to write down task by task; leaving the `with` block submits it in one commit."""
+        return SyncDagPlan(self.queue, title, options)
+
+    def __getattr__(self, name: str) -> Any:
+        """Verbs of a later version say so when they are used."""
+        return getattr(self.queue, name) if name in LATER else object.__getattribute__(self, name)
+
     @property
     def url(self) -> str:
         """Where the tasks are kept."""
@@ -98,7 +120,17 @@ class SyncQueue:
         self.close()
 
 
-def connect_sync(url: str | None = None, *, token: str | None = None, **options: Any) -> SyncQueue:
-    """Open a queue for blocking use; see `dibs.connect` for URLs."""
-    clock = options.pop("clock", None)
-    return SyncQueue(Queue(open_store(url, clock=clock, blocking=True), blocking=True, **options))
+def connect_sync(
+    url: str | None = None,
+    *,
+    token: str | None = None,
+    retention: Any = None,
+    poison: PoisonPolicy | None = None,
+    clock: Callable[[], int] | None = None,
+    project: str = "default",
+) -> SyncQueue:
+    """Open a queue for blocking use; takes what `dibs.connect` takes."""
+    refuse_token(token)
+    kept_s = retention_s(retention)
+    store = open_store(url, clock=clock, blocking=True)
+    return SyncQueue(Queue(store, poison=poison, retention_s=kept_s, project=project, blocking=True))

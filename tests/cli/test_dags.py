@@ -141,3 +141,51 @@ def test_unknown_fields_of_spawned_tasks_are_refused(dibs: Run, shell: Run) -> N
     assert (refused.code, refused.error["field"]) == (2, "prio")
     assert "'x'" in refused.error["message"]
     assert len(dibs("ls", ok=True).out.splitlines()) == 1
+
+
+def bomb(levels: int, inside: str) -> str:
+    """YAML of a few lines in which each level stands for ten of the one before."""
+    lines = [f"a0: &a0 {inside}"]
+    lines += [f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]" for level in range(1, levels + 1)]
+    return "\n".join(lines)
+
+
+def merge_bomb(levels: int) -> str:
+    lines = ["a0: &a0 {x: 1}"]
+    lines += [f"a{level}: &a{level} {{<<: [{', '.join([f'*a{level - 1}'] * 10)}]}}" for level in range(1, levels + 1)]
+    return "\n".join(lines)
+
+
+def indented(text: str) -> str:
+    return "".join(f"      {line}\n" for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [bomb(9, "[lol]"), bomb(3, f"'{'lol' * 100_000}'"), merge_bomb(9), "a: &a [*a]"],
+    ids=["values", "text", "merges", "inside itself"],
+)
+def test_aliases_that_stand_for_too_much_are_refused(dibs: Run, tmp_path: Path, payload: str) -> None:
+    claim = dibs("add", "t", ok=True).line
+    dibs("claim", "--agent", "a", ok=True)
+    dag, tasks = tmp_path / "dag.yaml", tmp_path / "tasks.yaml"
+    dag.write_text(f"title: x\ntasks:\n  - type: a\n    payload:\n{indented(payload)}")
+    tasks.write_text(f"- type: a\n  payload:\n{indented(payload)}")
+    for argv in (("dag", "submit", dag), ("spawn", claim, "--fence", 1, tasks)):
+        refused = dibs(*argv, "--json")
+        assert (refused.code, refused.error["field"]) == (2, "tasks")
+    assert len(dibs("ls", "--json", ok=True).json["items"]) == 1
+
+
+def test_aliases_and_merges_are_written_out(dibs: Run, tmp_path: Path) -> None:
+    file = tmp_path / "dag.yaml"
+    file.write_text(
+        "title: x\n"
+        "tasks:\n"
+        "  - {type: a, payload: {deep: &own {<<: &shared {x: 1, y: 1}, x: 2}, also: *shared}}\n"
+        "  - {type: b, payload: {<<: *own}}\n"
+    )
+    dibs("dag", "submit", file, ok=True)
+    payloads = {task["type"]: task["payload"] for task in dibs("ls", "--json", ok=True).json["items"]}
+    assert payloads["a"] == {"deep": {"x": 2, "y": 1}, "also": {"x": 1, "y": 1}}
+    assert payloads["b"] == {"x": 2, "y": 1}

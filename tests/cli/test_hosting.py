@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import TYPE_CHECKING
 
@@ -99,3 +100,23 @@ def test_run_fails_the_task_when_the_command_fails(dibs: Run, shell: Run) -> Non
 def test_a_bad_run_names_the_field(shell: Run, argv: list[str], field: str) -> None:
     refused = shell(argv[0], "--json", *argv[1:])
     assert (refused.code, refused.error["field"]) == (2, field)
+
+
+FAILS = "import sys; sys.exit('it \\x1b]0;x\\x07broke\\nbad\\x1b[31mly') if 'bad' in sys.argv[1] else print(1)"
+
+
+def test_on_a_terminal_each_task_is_told(dibs: Run, terminal: Run) -> None:
+    good = dibs("add", "t", "A good one", "--payload", '{"prompt": "good"}', ok=True).line
+    bad = dibs("add", "t", "--max-attempts", 1, "--payload", '{"prompt": "bad"}', ok=True).line
+    told = terminal("run", "--type", "t", "--drain", "--", sys.executable, "-c", FAILS, "{prompt}").out
+    assert f"took t A good one ({good})" in told
+    assert re.search(rf"completed t A good one \({good}\) in \d+\.\d s", told)
+    assert f"took t {bad}" in told
+    assert re.search(rf"failed t {bad} after \d+\.\d s: .* exit code 1: badly; dead letter", told)
+    assert "\x1b" not in told
+
+
+def test_a_pipe_hears_of_what_is_wrong_only(dibs: Run, shell: Run) -> None:
+    dibs("add", "t", "--payload", '{"prompt": "good"}', ok=True)
+    done = shell("run", "--type", "t", "--drain", "--", sys.executable, "-c", FAILS, "{prompt}")
+    assert done == (0, "", "")

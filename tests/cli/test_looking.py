@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cli.conftest import Run
 
 
@@ -167,3 +171,31 @@ def test_wait_sees_what_another_process_does(dibs: Run, shell: Run) -> None:
     shell("cancel", id)
     waiting.join()
     assert answers[0] == (0, "cancelled\n", "")
+
+
+def test_looking_where_there_is_no_store_makes_none(dibs: Run, tmp_path: Path) -> None:
+    where = f"sqlite:{tmp_path / 'missing' / 'x.db'}"
+    assert dibs("ls", "--url", where) == (0, "", "")
+    assert dibs("ls", "--url", where, "--json", ok=True).json["items"] == []
+    for command in ("show", "why", "history", "tree"):
+        assert dibs(command, "task_01j00000000000000000000000", "--url", where).code == 4
+    assert dibs("show", "dag_01j00000000000000000000000", "--url", where).code == 4
+    for argv in (("stats",), ("dlq", "ls")):
+        assert dibs(*argv, "--url", where).code == 0
+    assert not (tmp_path / "missing").exists()
+
+
+def test_a_person_is_told_that_there_is_no_store_yet(terminal: Run, tmp_path: Path) -> None:
+    missing = tmp_path / "missing.db"
+    shown = terminal("ls", "--url", f"sqlite:{missing}").out
+    assert "no store at" in shown
+    assert "`dibs add` makes it" in shown
+    assert not missing.exists()
+
+
+@pytest.mark.parametrize(
+    ("priority", "shown"), [(5, "5 (critical)"), (20, "20 (high)"), (50, "50 (normal)"), (99.5, "99.5 (background)")]
+)
+def test_show_says_how_urgent_a_priority_is(dibs: Run, priority: float, shown: str) -> None:
+    id = dibs("add", "work", "--priority", priority, ok=True).line
+    assert f"priority\t{shown}" in dibs("show", id, ok=True).out

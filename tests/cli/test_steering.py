@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import apsw
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pytest
 
     from tests.cli.conftest import Run
@@ -115,9 +117,21 @@ def test_doctor_tells_what_the_store_finds_wrong(dibs: Run, monkeypatch: pytest.
     async def check(_: object) -> list[str]:
         return ["An edge leads nowhere."]
 
+    dibs("add", "work", ok=True)
     monkeypatch.setattr("dibs.stores.sqlite.SqliteStore.check", check)
     report = dibs("doctor", "--json")
     assert (report.code, report.json["sound"], report.json["findings"]) == (6, False, ["An edge leads nowhere."])
     shown = dibs("doctor")
     assert (shown.code, "✗ An edge leads nowhere." in shown.out) == (6, True)
     assert "the store is sound" not in shown.out
+
+
+def test_doctor_says_what_to_do_where_there_is_no_store(dibs: Run, tmp_path: Path) -> None:
+    where = f"sqlite:{tmp_path / 'missing' / 'x.db'}"
+    report = dibs("doctor", "--url", where, "--json")
+    assert (report.code, report.json["sound"]) == (6, False)
+    shown = dibs("doctor", "--url", where)
+    assert shown.code == 6
+    assert "no store" in shown.out
+    assert "`dibs add` makes it, or name another with --url" in shown.out
+    assert not (tmp_path / "missing").exists()

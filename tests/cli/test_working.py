@@ -112,10 +112,43 @@ def test_spawn_adds_tasks_below_the_one_that_is_held(dibs: Run, tmp_path: Path) 
     parent = claimed(dibs)["task"]["id"]
     file = tmp_path / "children.json"
     file.write_text('[{"type": "child", "payload": 1, "ref": "one"}, {"type": "child", "after": ["one"]}]')
-    children = dibs("spawn", parent, "--fence", 1, file, "--wait", "--json", ok=True).json
+    spawned = dibs("spawn", parent, "--fence", 1, file, "--wait", "--json", ok=True).json
+    children = spawned["tasks"]
+    assert spawned["suspended"] is True
     assert [child["parent_id"] for child in children] == [parent, parent]
     assert [child["status"] for child in children] == ["ready", "pending"]
     assert dibs("show", parent, "--json", ok=True).json["status"] == "pending"
+
+
+def test_spawn_without_wait_prints_the_tasks_alone(dibs: Run, tmp_path: Path) -> None:
+    parent = claimed(dibs)["task"]["id"]
+    file = tmp_path / "children.json"
+    file.write_text('[{"type": "child"}]')
+    [child] = dibs("spawn", parent, "--fence", 1, file, "--json", ok=True).json
+    assert dibs("spawn", parent, "--fence", 1, file, ok=True) == (0, f"{child['id']}\n", "")
+
+
+def test_spawn_says_when_there_is_nothing_left_to_wait_for(dibs: Run, tmp_path: Path) -> None:
+    parent = claimed(dibs)["task"]["id"]
+    file = tmp_path / "children.json"
+    file.write_text('[{"type": "child"}]')
+    waits = ("spawn", parent, "--fence", 1, file, "--wait")
+    [child] = dibs("spawn", parent, "--fence", 1, file, "--json", ok=True).json
+    dibs("cancel", child["id"], ok=True)
+    spawned = dibs(*waits, "--json", ok=True)
+    assert (spawned.json["suspended"], spawned.json["tasks"][0]["id"]) == (False, child["id"])
+    again = dibs(*waits, ok=True)
+    assert again.line == child["id"]
+    assert again.err == f"all of them have ended; you still hold {parent}\n"
+    assert dibs("show", parent, "--json", ok=True).json["status"] == "running"
+
+
+def test_spawn_says_nothing_more_when_the_claim_has_ended(dibs: Run, tmp_path: Path) -> None:
+    parent = claimed(dibs)["task"]["id"]
+    file = tmp_path / "children.json"
+    file.write_text('[{"type": "child"}]')
+    spawned = dibs("spawn", parent, "--fence", 1, file, "--wait", ok=True)
+    assert (len(spawned.out.splitlines()), spawned.err) == (1, "")
 
 
 def test_spawn_reads_yaml_from_standard_input(dibs: Run, shell: Run) -> None:

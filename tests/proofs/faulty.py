@@ -40,10 +40,11 @@ class Faulty:
 
 
 class Away:
-    """A store that is away while `.away` is true: no call is made, all are answered Unavailable."""
+    """A store that is away while `.away` is true: no call is made, all (or those named) are answered Unavailable."""
 
-    def __init__(self, store: Any) -> None:
+    def __init__(self, store: Any, *only: str) -> None:
         self._store = store
+        self._only = only
         self.away = False
         self.refused: list[str] = []
 
@@ -53,7 +54,7 @@ class Away:
             return found
 
         async def call(*args: Any, **kwargs: Any) -> Any:
-            if self.away:
+            if self.away and (not self._only or name in self._only):
                 self.refused.append(name)
                 raise Unavailable("The store is away.")
             return await found(*args, **kwargs)

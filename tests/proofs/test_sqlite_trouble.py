@@ -302,16 +302,19 @@ def test_who_opens_a_new_file_may_be_overtaken_at_any_statement(path: str, state
         assert _is_sound(queue, 1)
 
 
-def test_a_new_file_is_opened_although_somebody_looks_at_it_just_then(path: str) -> None:
-    looking = apsw.Connection(path)
-    looking.execute("BEGIN")
-    assert looking.execute("SELECT count(*) FROM sqlite_schema").get == 0
-    leaving = threading.Timer(0.3, looking.close)
+@pytest.mark.parametrize("how", ["BEGIN", "BEGIN IMMEDIATE", "BEGIN EXCLUSIVE"])
+def test_opening_a_new_file_waits_for_who_holds_it_just_then(path: str, how: str) -> None:
+    other = apsw.Connection(path)
+    other.execute(how)
+    assert other.execute("SELECT count(*) FROM sqlite_schema").get == 0
+    leaving = threading.Timer(0.3, other.close)
     leaving.start()
-    with dibs.connect_sync(f"sqlite:{path}") as queue:
-        queue.add("work")
-        assert _is_sound(queue, 1)
-    leaving.join()
+    try:
+        with dibs.connect_sync(f"sqlite:{path}") as queue:
+            queue.add("work")
+            assert _is_sound(queue, 1)
+    finally:
+        leaving.join()
 
 
 def test_processes_killed_while_they_create_a_file_leave_it_to_the_others(tmp_path: Path) -> None:

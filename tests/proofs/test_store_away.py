@@ -110,3 +110,32 @@ def test_steps_and_spawns_of_a_handler_wait_for_the_store(url: str) -> None:
         await queue.close()
 
     asyncio.run(story())
+
+
+def test_a_leaving_worker_does_not_wait_for_ever_for_a_store_that_takes_no_outcomes(url: str) -> None:
+    async def story() -> None:
+        app, done = dibs.App(), asyncio.Event()
+
+        @app.handler("work")
+        async def work() -> None:
+            done.set()
+
+        store = Away(open_store(url), "settle")
+        store.away = True
+        queue = Queue(store)
+        await queue.add("work")
+
+        async def run() -> None:
+            async with dibs.Worker(app, queue, agent="worker", lease=1) as worker:
+                await worker.run()
+
+        running = asyncio.create_task(run())
+        await asyncio.wait_for(done.wait(), 10)
+        running.cancel()
+        ended, _ = await asyncio.wait({running}, timeout=6)
+        store.away = False
+        await asyncio.wait({running}, timeout=10)
+        assert ended, "renewing kept alive a lease that only its outcome was waiting for"
+        await queue.close()
+
+    asyncio.run(story())

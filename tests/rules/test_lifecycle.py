@@ -8,16 +8,13 @@ import pytest
 
 from dibs.errors import IllegalTransition
 from dibs.model.status import FINAL, HELD, Status
-from dibs.rules.lifecycle import EVENT_OF, TABLE, Verb, allowed, check, diagram, first_status
+from dibs.rules.lifecycle import TABLE, Verb, allowed, check, diagram, first_status
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "lifecycle.md"
 
 
-def test_every_status_has_its_row_and_its_event() -> None:
+def test_every_status_has_its_row() -> None:
     assert set(TABLE) == {None, *Status}
-    assert set(EVENT_OF) == set(Status)
-    assert EVENT_OF[Status.READY] == "task.ready"
-    assert EVENT_OF[Status.RUNNING] == "task.started"
 
 
 def test_every_verb_is_legal_somewhere() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from dibs.rules.matching import choose_model, may_serve
+from dibs.model.task import Task
+from dibs.rules.matching import choose_model, may_serve, models_of
 
 LANE: dict[str, Any] = {"type": "code", "assignee": None, "requires": (), "models": ()}
 AGENT: dict[str, Any] = {"agent": "coder-1", "capabilities": (), "types": None, "offered_models": ()}
@@ -44,3 +45,13 @@ def test_the_model_is_the_first_preference_that_is_offered() -> None:
     assert choose_model(("sonnet", "opus"), ()) == "sonnet"
     assert choose_model((), ("opus",)) is None
     assert choose_model((), ()) is None
+
+
+@pytest.mark.parametrize(("attempts", "models"), [(0, ("opus",)), (1, ("opus",)), (2, ("haiku",)), (5, ("haiku",))])
+def test_fallback_models_take_over_after_the_second_attempt(attempts: int, models: tuple[str, ...]) -> None:
+    task = Task(id="task_1", type="code", models=("opus",), fallback_models=("haiku",), attempts=attempts)
+    assert models_of(task) == models
+
+
+def test_without_fallback_models_the_models_stay() -> None:
+    assert models_of(Task(id="task_1", type="code", models=("opus",), attempts=9)) == ("opus",)

@@ -232,3 +232,14 @@ def test_a_fingerprint_is_short_hex_for_any_text(reason: str, error: str) -> Non
     mark = retry.fingerprint(reason, error)
     assert len(mark) == 16
     int(mark, 16)
+
+
+def test_a_reason_named_in_retry_on_is_retried_although_it_is_not_by_default() -> None:
+    assert not retry.retryable(Retry(), "auth_failure")
+    assert retry.retryable(Retry(retry_on=("auth_failure",)), "auth_failure")
+    assert not retry.retryable(Retry(retry_on=("timeout",)), "auth_failure")
+
+
+def test_a_reason_ruled_out_by_name_is_not_retried_even_if_named_in_retry_on() -> None:
+    policy = Retry(retry_on=("auth_failure",), no_retry_on=("auth_failure",))
+    assert not retry.retryable(policy, "auth_failure")

@@ -1,43 +1,33 @@
-"""When duties are due, missed or forgiven."""
+"""When duties run, and when nothing expires."""
 
 from __future__ import annotations
 
+import pytest
+
+from dibs.duties import DUTIES
 from dibs.rules import schedule
+
+
+def test_every_duty_has_an_interval() -> None:
+    assert set(schedule.INTERVALS_S) == set(DUTIES)
+    assert all(interval_s > 0 for interval_s in schedule.INTERVALS_S.values())
+
+
+@pytest.mark.parametrize(
+    ("wall_s", "running_s", "slept"),
+    [(1.0, 1.0, False), (60.0, 60.0, False), (3.5, 0.5, False), (3_600.0, 1.0, True), (-3_600.0, 1.0, False)],
+)
+def test_a_machine_slept_if_the_wall_clock_ran_ahead(wall_s: float, running_s: float, slept: bool) -> None:
+    assert schedule.slept(wall_s, running_s) is slept
+
 
 SECOND = 1_000_000
 NOW = 1_800_000_000 * SECOND
 
 
-def test_a_duty_that_never_ran_is_due_but_not_missed() -> None:
-    assert schedule.due(None, NOW, 1)
-    assert schedule.next_due_at(None, NOW, 1) == NOW
-    assert not schedule.missed(None, NOW, 1)
-
-
-def test_a_duty_is_due_once_its_interval_has_passed() -> None:
-    assert not schedule.due(NOW - SECOND + 1, NOW, 1)
-    assert schedule.due(NOW - SECOND, NOW, 1)
-    assert schedule.next_due_at(NOW - SECOND // 2, NOW, 1) == NOW + SECOND // 2
-    assert schedule.next_due_at(NOW - 5 * SECOND, NOW, 1) == NOW
-
-
-def test_a_clock_that_was_set_back_does_not_stop_a_duty() -> None:
-    assert schedule.due(NOW + 3600 * SECOND, NOW, 1)
-
-
-def test_a_duty_is_missed_when_it_is_more_than_three_intervals_late() -> None:
-    assert not schedule.missed(NOW - 3 * SECOND, NOW, 1)
-    assert schedule.missed(NOW - 3 * SECOND - 1, NOW, 1)
-
-
-def test_nothing_expires_for_thirty_seconds_after_a_missed_duty() -> None:
-    assert schedule.grace_until(NOW) == NOW + 30 * SECOND
-
-
-def test_ended_tasks_are_kept_for_a_week_unless_told_otherwise() -> None:
-    assert schedule.kept_until(NOW) == NOW + 7 * 86_400 * SECOND
-    assert schedule.kept_until(NOW, 0.5) == NOW + SECOND // 2
-
-
-def test_every_duty_has_an_interval() -> None:
-    assert set(schedule.INTERVALS_S) == {"promote", "expire", "rerank", "spread", "prune"}
+@pytest.mark.parametrize(
+    ("due_at", "due"),
+    [(None, True), (NOW, True), (NOW + 1, False), (NOW + 30 * SECOND, False), (NOW + 31 * SECOND, True)],
+)
+def test_a_duty_is_due_at_its_time_and_when_the_clock_was_put_back(due_at: int | None, due: bool) -> None:
+    assert schedule.due(due_at, NOW, 1) is due

@@ -248,6 +248,7 @@ def test_a_plain_new_task_asks_for_nothing_unsupported() -> None:
         ("expects", {"schema": {}}),
         ("approval", True),
         ("coalesce_key", "k"),
+        ("coalesce_window", 9),
     ],
 )
 def test_options_that_do_not_work_yet_are_refused(name: str, value: object) -> None:

@@ -76,7 +76,7 @@ def test_a_scheduled_task_without_an_instant_runs_now() -> None:
 def test_a_retrying_task_says_what_failed_and_when_it_is_tried_again() -> None:
     later = NOON + timedelta(minutes=4)
     why = ask(task(Status.RETRYING, error="boom\nmore", reason="error", attempts=1, retry_at=later))
-    assert why.explanation == "Its last attempt failed (error); it will be tried again in 4 min (attempt 1 of 3 used)."
+    assert why.explanation == "Its last attempt failed (error); it will be tried again in 4 min (1 of 3 attempts used)."
     assert why.blockers[0].kind == "retry"
     assert why.blockers[0].detail == "failed with error: boom"
     assert why.blockers[0].until == later
@@ -119,6 +119,12 @@ def test_a_ready_task_says_when_no_agent_is_live(agents: tuple[Agent, ...]) -> N
         ({"assignee": "ada"}, {}, "assignee", "assigned to ada"),
         ({"requires": ("git", "gpu")}, {"capabilities": ("git",)}, "capability", "no live agent offers gpu"),
         ({"models": ("opus",)}, {"models": ("haiku",)}, "model", "no live agent offers opus"),
+        (
+            {"models": ("opus",), "fallback_models": ("haiku",), "attempts": 2},
+            {"models": ("opus",)},
+            "model",
+            "no live agent offers haiku",
+        ),
         ({}, {"types": ("design",)}, "capability", "takes type code"),
     ],
 )
@@ -154,11 +160,18 @@ def test_a_completed_task_says_so() -> None:
     assert why.blockers[0].kind == "final"
 
 
-@pytest.mark.parametrize(("pill", "words"), [(True, " It is a poison pill."), (False, "")])
-def test_a_dead_letter_says_why_it_was_given_up(pill: bool, words: str) -> None:
-    dead = task(Status.DEAD_LETTERED, attempts=3, reason="error", error="boom", poison_pill=pill)
+@pytest.mark.parametrize(
+    ("pill", "attempts", "words"),
+    [
+        (False, 3, "It is a dead letter (error) after 3 attempts."),
+        (False, 1, "It is a dead letter (error) after 1 attempt."),
+        (True, 3, "It is a poison pill and was given up after 3 attempts."),
+    ],
+)
+def test_a_dead_letter_says_why_it_was_given_up(pill: bool, attempts: int, words: str) -> None:
+    dead = task(Status.DEAD_LETTERED, attempts=attempts, reason="error", error="boom", poison_pill=pill)
     why = ask(dead)
-    assert why.explanation == f"It is a dead letter after 3 attempts (error).{words}"
+    assert why.explanation == words
     assert why.blockers[0].detail == "boom"
     assert "dibs retry task_1" in str(why.blockers[0].help)
 

@@ -85,3 +85,22 @@ app.command(
         "{payload.pids}",
     ],
 )
+
+
+class Odd:
+    """Something that is not JSON."""
+
+    def __str__(self) -> str:
+        return "odd"
+
+
+def odd_step(ctx: Any) -> Any:
+    return ctx.step("odd", Odd)
+
+
+def odd_checkpoint(ctx: Any) -> None:
+    ctx.checkpoint(Odd())
+
+
+def context_of(ctx: Any) -> Any:
+    return ctx.context

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import dibs
+from tests.worker import apps
 from tests.worker.facts import ended, eventually, first
 
 
@@ -289,3 +290,46 @@ async def test_spending_on_a_model_that_is_no_text_is_refused() -> None:
 
     task = await ended("memory:", app, "spender", max_attempts=1)
     assert (task.status, "model must be text" in (task.error or "")) == ("dead_lettered", True)
+
+
+@pytest.mark.parametrize("executor", ["coroutine", "auto", "process"])
+@pytest.mark.parametrize("verb", ["step", "checkpoint"])
+async def test_what_could_not_be_kept_as_it_was_flags_the_output(file_url: str, executor: str, verb: str) -> None:
+    app = dibs.App()
+    if executor == "coroutine":
+
+        @app.handler("odd")
+        async def odd(ctx: dibs.Context) -> Any:
+            return await (ctx.step("odd", apps.Odd) if verb == "step" else ctx.checkpoint(apps.Odd()))
+    else:
+        app.handler("odd", executor=executor)(apps.odd_step if verb == "step" else apps.odd_checkpoint)
+    task = await ended(file_url, app, "odd")
+    assert (task.status, task.output) == ("completed", "odd" if verb == "step" else None), task.error
+    assert task.output_sanitized
+
+
+async def test_a_sound_step_flags_nothing() -> None:
+    app = dibs.App()
+
+    @app.handler("sound")
+    async def sound(ctx: dibs.Context) -> Any:
+        await ctx.checkpoint({"page": 1})
+        return await ctx.step("sum", sum, [1, 2])
+
+    task = await ended("memory:", app, "sound")
+    assert (task.output, task.output_sanitized) == (3, False)
+
+
+@pytest.mark.parametrize("executor", ["coroutine", "auto", "process"])
+async def test_a_handler_sees_the_tasks_context(file_url: str, executor: str) -> None:
+    app = dibs.App()
+    if executor == "coroutine":
+
+        @app.handler("aware")
+        async def aware(ctx: dibs.Context) -> Any:
+            return ctx.context
+    else:
+        app.handler("aware", executor=executor)(apps.context_of)
+    known = {"goal": "ship it", "constraints": ["no network"]}
+    assert (await ended(file_url, app, "aware", context=known)).output == known
+    assert (await ended(file_url, app, "aware")).output is None

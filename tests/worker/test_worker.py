@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import logging
+import re
 import time
 from datetime import UTC, datetime
 from typing import Any
@@ -226,6 +228,10 @@ async def test_work_claimed_ahead_of_a_blocked_loop_is_given_back(url: str) -> N
     async def blocks() -> None:
         nonlocal ready
         with dibs.connect_sync(url) as watching:
+            # A claim that is under way when the loop blocks arrives only afterwards: let it arrive before.
+            held = -1
+            while held != (held := watching.stats().by_status.get("running", 0)):  # noqa: ASYNC110
+                await asyncio.sleep(0.1)
             deadline = time.monotonic() + PATIENCE_S / 2
             # Blocks the whole worker until everything behind this task is there for others.
             while ready < 300 and time.monotonic() < deadline:
@@ -329,6 +335,86 @@ async def test_outcomes_wait_for_a_store_that_is_away() -> None:
         assert away.refused == {"settle": 0, "claim": 0}
 
 
+async def test_the_last_log_lines_wait_for_a_store_that_is_away() -> None:
+    app = dibs.App()
+
+    @app.handler("talks")
+    async def talks(ctx: dibs.Context) -> None:
+        ctx.log("one")
+        ctx.log("two")
+
+    async with dibs.connect("memory:") as real:
+        away: Any = Away(real.store)
+        away.refused["write_journal"] = 2
+        queue = dibs.Queue(away)
+        task = await queue.add("talks")
+        async with dibs.Worker(app, queue) as worker:
+            await first(worker.drain())
+        assert away.refused == {"write_journal": 0}
+        assert (await queue.get(task.id)).status == "completed"
+        assert [e.value for e in await queue.journal(task.id) if e.kind == "log"] == [b'"one"', b'"two"']
+
+
+async def test_a_thread_that_waits_for_the_store_is_told_when_its_worker_leaves() -> None:
+    app, told = dibs.App(), []
+
+    @app.handler("steps")
+    def steps(ctx: dibs.SyncContext) -> None:
+        try:
+            ctx.step("one", int)
+        except dibs.DibsError as error:
+            told.append(error)
+            raise
+
+    async with dibs.connect("memory:") as real:
+        away: Any = Away(real.store)
+        away.refused["write_journal"] = 1_000_000
+        queue = dibs.Queue(away)
+        task = await queue.add("steps")
+        async with dibs.Worker(app, queue) as worker:
+            running = asyncio.create_task(worker.run())
+            await eventually(lambda: away.refused["write_journal"] < 999_999)
+            assert not told
+            worker.leave()
+            await first(running)
+            await eventually(lambda: told)
+        assert isinstance(told[0], dibs.LeaseLost)
+        given_back = await queue.get(task.id)
+        assert (given_back.status, given_back.attempts) == ("ready", 0)
+
+
+async def test_a_spawn_whose_answer_was_lost_spawns_once() -> None:
+    app = dibs.App()
+    lost: list[Any] = []
+
+    @app.handler("parent")
+    async def parent(ctx: dibs.Context) -> Any:
+        return (await ctx.spawn("child")).output
+
+    @app.handler("child")
+    async def child() -> int:
+        return 7
+
+    async with dibs.connect("memory:") as real:
+        store: Any = Away(real.store)
+        queue = dibs.Queue(store)
+        task = await queue.add("parent")
+
+        async def insert(*given: Any, **named: Any) -> Any:
+            answer = await real.store.insert(*given, **named)
+            if not lost:
+                lost.append(answer)
+                raise dibs.Unavailable("the answer was lost")
+            return answer
+
+        store.insert = insert
+        async with dibs.Worker(app, queue) as worker:
+            await first(worker.drain())
+        ended = await queue.get(task.id)
+        assert (ended.status, ended.output, ended.attempts, len(lost)) == ("completed", 7, 1, 1)
+        assert len((await queue.find(type="child")).items) == 1
+
+
 async def test_a_worker_keeps_to_the_poison_rule_of_its_queue() -> None:
     app = dibs.App()
 
@@ -383,3 +469,60 @@ def test_a_worker_refuses_nonsense() -> None:
     for wrong in ({"concurrency": 0}, {"lease": 0}, {"agent": ""}, {"capabilities": "web"}):
         with pytest.raises(dibs.Invalid):
             dibs.Worker(app, queue, **wrong)
+
+
+async def _told(caplog: pytest.LogCaptureFixture, level: int, app: dibs.App, **options: Any) -> tuple[str, list[str]]:
+    """A task's id, and what a worker said while it did it; how long things took is left out."""
+    caplog.set_level(level, "dibs.worker")
+    async with dibs.connect("memory:") as queue:
+        task = await queue.add("work", **options)
+        async with dibs.Worker(app, queue) as worker:
+            await first(worker.drain())
+    said = [record.getMessage() for record in caplog.records if record.name == "dibs.worker"]
+    return task.id, [re.sub(r"\d+\.\d s", "… s", line) for line in said]
+
+
+async def test_who_watches_hears_of_each_task(caplog: pytest.LogCaptureFixture) -> None:
+    app = dibs.App()
+    app.handler("work")(_quick)
+    id, told = await _told(caplog, logging.INFO, app, title="Tidy\nup")
+    assert told == [f"took work Tidy up ({id})", f"completed work Tidy up ({id}) in … s"]
+
+
+async def test_who_watches_hears_what_follows_a_failure(caplog: pytest.LogCaptureFixture) -> None:
+    app = dibs.App()
+
+    @app.handler("work", retry="immediate")
+    async def work() -> None:
+        raise RuntimeError("no luck\nat all")
+
+    id, told = await _told(caplog, logging.INFO, app, max_attempts=2)
+    failed = f"failed work {id} after … s: RuntimeError: no luck; "
+    assert told == [f"took work {id}", f"{failed}will be retried", f"took work {id}", f"{failed}dead letter"]
+
+
+async def test_who_watches_hears_of_releases_and_suspensions(caplog: pytest.LogCaptureFixture) -> None:
+    app, runs = dibs.App(), []
+
+    @app.handler("work")
+    async def work(ctx: dibs.Context) -> None:
+        runs.append(1)
+        if len(runs) == 1:
+            raise dibs.Release()
+        await ctx.spawn("quick")
+
+    app.handler("quick")(_quick)
+    id, told = await _told(caplog, logging.INFO, app)
+    assert f"released work {id} after … s" in told
+    assert f"suspended work {id}: it waits for what it spawned" in told
+    assert told[-1] == f"completed work {id} in … s"
+
+
+async def test_nothing_is_put_into_words_when_nobody_watches(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app, worded = dibs.App(), list[Any]()
+    app.handler("work")(_quick)
+    monkeypatch.setattr("dibs.worker.telling._called", worded.append)
+    assert (await _told(caplog, logging.WARNING, app))[1] == []
+    assert worded == []

@@ -15,3 +15,18 @@ def opened(args: Namespace) -> SyncQueue:
     from dibs.sync import connect_sync
 
     return connect_sync(args.url)
+
+
+def looked_into(args: Namespace) -> SyncQueue:
+    """As `opened`, for commands that only look: where there is no file yet they make none, and see nothing."""
+    import sys
+
+    from dibs.stores import missing_file
+    from dibs.sync import connect_sync
+
+    path = missing_file(args.url)
+    if path is None:
+        return connect_sync(args.url)
+    if sys.stderr.isatty():
+        print(f"there is no store at {path} yet; `dibs add` makes it", file=sys.stderr)
+    return connect_sync("memory:")

@@ -12,6 +12,11 @@ from dibs.errors import Invalid
 from dibs.model.retry import Retry
 from dibs.model.task import NewTask
 
+MAX_VALUES = 1_000_000
+"""What a file may hold once its aliases are written out; a few lines of them could stand for more than any memory."""
+CHARS_PER_VALUE = 100
+"""How much text counts as one value more."""
+
 DAG_FIELDS = ("title", "tasks", "key", "budget", "on_failure", "user", "created_by")
 TASK_FIELDS = NewTask.__struct_fields__
 RETRY_FIELDS = Retry.__struct_fields__
@@ -99,24 +104,79 @@ def _yaml(content: bytes) -> Any:
     class Loader(yaml.SafeLoader):
         """YAML as far as it is JSON: instants stay the text that was written, a key may stand once."""
 
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        def __init__(self, stream: Any) -> None:
+            super().__init__(stream)
+            self.flattened: set[int] = set()
+            self.merged = 0
+
+        def flatten_mapping(self, node: Any) -> None:
+            """Write out what `<<` brings into a mapping, once, after looking at what was written and how much it is."""
+            if id(node) in self.flattened:
+                return
+            self.flattened.add(id(node))
             seen: set[str] = set()
-            for key, _ in node.value:
+            for key, value in node.value:
                 name = str(key.value)
                 if name in seen and key.tag != "tag:yaml.org,2002:merge":
                     line = key.start_mark.line + 1
                     raise Invalid(f"line {line} of the file has {name!r} a second time", field=name)
                 seen.add(name)
-            return super().construct_mapping(node, deep)
+                if key.tag == "tag:yaml.org,2002:merge":
+                    for source in value.value if isinstance(value, yaml.SequenceNode) else (value,):
+                        if isinstance(source, yaml.MappingNode):
+                            self.flatten_mapping(source)
+                            self.merged += len(source.value)
+                            if self.merged > MAX_VALUES:
+                                raise _too_much()
+            super().flatten_mapping(node)
 
     Loader.yaml_implicit_resolvers = {
         first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     try:
-        return yaml.load(content, Loader)  # noqa: S506 - a SafeLoader
+        loaded = yaml.load(content, Loader)  # noqa: S506 - a SafeLoader
     except RecursionError:
         raise Invalid("the file is nested too deeply", field="file") from None
     except (yaml.YAMLError, UnicodeError, ValueError) as error:
         problem = " ".join(str(error).split())
         raise Invalid(f"the file is neither YAML nor JSON: {problem}", field="file") from None
+    _refuse_bombs(loaded)
+    return loaded
+
+
+def _refuse_bombs(loaded: Any) -> None:
+    """Refuse what would be too much with its aliases written out. Looks at each container once, without recursion."""
+    sizes: dict[int, int | None] = {}
+    stack = [loaded]
+    while stack:
+        value = stack[-1]
+        if not isinstance(value, (dict, list, tuple, set)) or sizes.get(id(value)) is not None:
+            stack.pop()
+            continue
+        parts = [*value, *value.values()] if isinstance(value, dict) else value
+        if id(value) not in sizes:
+            sizes[id(value)] = None  # being counted
+            stack += [part for part in parts if isinstance(part, (dict, list, tuple, set))]
+            continue
+        size = 1
+        for part in parts:
+            if isinstance(part, (dict, list, tuple, set)):
+                inside = sizes[id(part)]
+                if inside is None:
+                    raise Invalid("the file has an alias inside of what it stands for", field="tasks")
+                size += inside
+            else:
+                size += 1 + (len(part) // CHARS_PER_VALUE if isinstance(part, (str, bytes)) else 0)
+        if size > MAX_VALUES:
+            raise _too_much()
+        sizes[id(value)] = size
+        stack.pop()
+
+
+def _too_much() -> Invalid:
+    return Invalid(
+        f"the tasks hold more than {MAX_VALUES:,} values once the file's aliases are written out",
+        field="tasks",
+        code="too_large",
+    )

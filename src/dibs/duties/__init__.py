@@ -13,7 +13,7 @@ from dibs.duties.promote import promote
 from dibs.duties.prune import prune
 from dibs.duties.rerank import rerank
 from dibs.duties.spread import spread
-from dibs.rules.schedule import INTERVALS_S, RETENTION_S
+from dibs.rules.schedule import GRACE_S, INTERVALS_S, RETENTION_S
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -29,7 +29,12 @@ DUTIES: dict[str, Callable[[Desk], Awaitable[int]]] = {
 
 
 async def run_due(desk: Desk) -> dict[str, int]:
-    """Run the duties that are due and not somebody else's just now; what each one did."""
+    """Run the duties that are due and not somebody else's just now; what each one did.
+
+    After the machine slept nothing expires for a while: workers that slept too must get to renew first.
+    """
+    if desk.woke_up():
+        await desk.store.postpone("expire", GRACE_S)
     won = await desk.store.elect(INTERVALS_S)
     return {name: await duty(desk) for name, duty in DUTIES.items() if name in won} if won else {}
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
-from dibs.rules.schedule import RETENTION_S
+from dibs.rules.schedule import RETENTION_S, slept
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +20,7 @@ BATCH = 500
 class Desk:
     """A store, and the choices the duties need: the random draw, the poison rule, how long things are kept."""
 
-    __slots__ = ("draw", "poison", "retention_s", "store")
+    __slots__ = ("_looked_at", "draw", "poison", "retention_s", "store")
 
     def __init__(
         self,
@@ -33,3 +34,9 @@ class Desk:
         self.draw = draw
         self.poison = poison
         self.retention_s = retention_s
+        self._looked_at = (time.time(), time.monotonic())
+
+    def woke_up(self) -> bool:
+        """Whether the machine slept since this was asked before. The monotonic clock stands still in sleep."""
+        (wall, running), self._looked_at = self._looked_at, (time.time(), time.monotonic())
+        return slept(self._looked_at[0] - wall, self._looked_at[1] - running)

@@ -127,20 +127,6 @@ TABLE: dict[Status | None, dict[Verb, frozenset[Status]]] = {
     },
 }
 
-EVENT_OF: dict[Status, str] = {
-    Status.PENDING: "task.pending",
-    Status.SCHEDULED: "task.scheduled",
-    Status.READY: "task.ready",
-    Status.CLAIMED: "task.claimed",
-    Status.RUNNING: "task.started",
-    Status.VALIDATING: "task.validating",
-    Status.WAITING: "task.waiting",
-    Status.RETRYING: "task.retrying",
-    Status.COMPLETED: "task.completed",
-    Status.DEAD_LETTERED: "task.dead_lettered",
-    Status.CANCELLED: "task.cancelled",
-}
-
 _DONE = {
     Verb.ADD: "added",
     Verb.UNBLOCK: "unblocked",

@@ -7,6 +7,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from dibs.model.task import Task
+
+FALLBACK_AFTER = 2
+"""After so many counted attempts the fallback models take over."""
+
 
 def may_serve(
     *,
@@ -31,6 +36,16 @@ def may_serve(
     if requires and not set(requires) <= set(capabilities):
         return False
     return not models or not offered_models or not set(models).isdisjoint(offered_models)
+
+
+def models_of(task: Task) -> tuple[str, ...]:
+    """The models a task asks for now: after the second failed attempt its fallback models take their place."""
+    return task.fallback_models if uses_fallback(task.fallback_models, task.attempts) else task.models
+
+
+def uses_fallback(fallback_models: Collection[str], attempts: int) -> bool:
+    """Whether the fallback models apply after so many counted attempts."""
+    return bool(fallback_models) and attempts >= FALLBACK_AFTER
 
 
 def choose_model(models: Sequence[str], offered_models: Collection[str]) -> str | None:

@@ -20,9 +20,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from dibs.errors import Invalid
-from dibs.model.retry import Retry
+from dibs.model.retry import NOT_RETRIED, Retry
 from dibs.model.status import COUNTED, Outcome, Status
 from dibs.rules import validation
+from dibs.rules.matching import uses_fallback
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -168,9 +169,12 @@ def delay_s(policy: Retry, failures: int, draw: float) -> float:
 
 
 def retryable(policy: Retry, reason: str) -> bool:
-    """Whether a failure for this reason is tried again. An unknown reason is, unless ruled out by name."""
+    """Whether a failure for this reason is tried again. An unknown reason is, unless ruled out by name.
+
+    A reason that `retry_on` names is, too, where `no_retry_on` was left at its default.
+    """
     if reason in policy.no_retry_on:
-        return False
+        return policy.no_retry_on == NOT_RETRIED and policy.retry_on is not None and reason in policy.retry_on
     return policy.retry_on is None or reason in policy.retry_on or reason not in REASONS
 
 
@@ -195,7 +199,7 @@ def after_failure(
             counts_crash=False,
             suspect=True,
             reason=failure.reason,
-            fallback=_falls_back(task, task.attempts),
+            fallback=uses_fallback(task.fallback_models, task.attempts),
         )
     # `task.releases` counts the claims in a row that ended without an attempt, rate limits among them.
     limited = task.releases + 1 if failure.reason == "rate_limit" else 0
@@ -206,7 +210,7 @@ def after_failure(
             counts_attempt=False,
             counts_crash=False,
             reason=failure.reason,
-            fallback=_falls_back(task, task.attempts),
+            fallback=uses_fallback(task.fallback_models, task.attempts),
             limited=True,
         )
     crashed = expired or failure.crash
@@ -237,7 +241,7 @@ def after_failure(
         counts_attempt=True,
         counts_crash=crashed,
         reason=failure.reason,
-        fallback=_falls_back(task, attempts),
+        fallback=uses_fallback(task.fallback_models, attempts),
         fingerprint=mark,
     )
 
@@ -314,10 +318,6 @@ def _wait_out(failure: Failure, limited: int, draw: float) -> float:
         return min(max(failure.retry_after, 1.0), MAX_RETRY_AFTER_S)
     wait = min(RATE_LIMIT_DELAY_S * 2.0 ** (limited - 1), MAX_RATE_LIMIT_DELAY_S)
     return wait * (1 + 0.1 * draw)
-
-
-def _falls_back(task: Task, attempts: int) -> bool:
-    return bool(task.fallback_models) and attempts >= 2
 
 
 def _this_life(task: Task, previous: Sequence[Attempt]) -> list[Attempt]:

@@ -17,36 +17,20 @@ RETENTION_S = 7 * 86_400.0
 """How long completed and cancelled tasks, and events, are kept unless configured otherwise."""
 
 GRACE_S = 30.0
-"""How long nothing expires after the expiry duty was missed, so that workers can renew first."""
+"""How long nothing expires after the machine slept, so that workers can renew first."""
 
-MISSED_INTERVALS = 3
-
-
-def due(last_ran: int | None, now: int, interval_s: float) -> bool:
-    """Whether a duty should run now: also if it never ran, or ran 'later' because a clock was set back."""
-    return last_ran is None or not 0 <= now - last_ran < seconds(interval_s)
+NAP_S = 3.0
+"""Clocks that disagree by less than this were only a little out of step."""
 
 
-def next_due_at(last_ran: int | None, now: int, interval_s: float) -> int:
-    """When a duty should run next, now at the earliest."""
-    if last_ran is None or due(last_ran, now, interval_s):
-        return now
-    return last_ran + seconds(interval_s)
+def due(due_at: int | None, now: int, interval_s: float) -> bool:
+    """Whether a duty should run now: its time has come, or was set by a clock that has been put back since.
 
-
-def missed(last_ran: int | None, now: int, interval_s: float) -> bool:
-    """Whether a duty is more than three intervals late: the store was down or the machine slept.
-
-    A duty that never ran was not missed; there was nothing to do yet.
+    Nothing sets it further ahead than its interval or the grace period.
     """
-    return last_ran is not None and now - last_ran > seconds(MISSED_INTERVALS * interval_s)
+    return due_at is None or due_at <= now or due_at - now > seconds(max(interval_s, GRACE_S))
 
 
-def grace_until(now: int) -> int:
-    """The instant before which nothing expires, when the expiry duty was found missed at `now`."""
-    return now + seconds(GRACE_S)
-
-
-def kept_until(ended_at: int, retention_s: float = RETENTION_S) -> int:
-    """When something that ended may be pruned."""
-    return ended_at + seconds(retention_s)
+def slept(wall_s: float, running_s: float) -> bool:
+    """Whether the machine slept: more time passed on the wall than on a clock that stands still meanwhile."""
+    return wall_s - running_s > NAP_S

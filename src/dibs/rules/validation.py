@@ -53,6 +53,7 @@ _DURATION = "a number of seconds or a text such as 250ms, 90s, 5m, 2h or 1d"
 _INSTANT = "a datetime with a time zone, or a text such as 2030-01-31T12:00:00Z"
 
 # `provider` is not here: it is a note that nothing has to enforce.
+_COALESCE_WINDOW = 0.05
 _NOT_SUPPORTED_YET = ("max_cost", "max_tokens", "max_turns", "locks", "expects", "approval", "coalesce_key")
 
 
@@ -150,6 +151,10 @@ def unsupported(spec: NewTask) -> None:
         if value is None or value is False or (name == "locks" and not value):
             continue
         raise Invalid(f"{name} is not supported yet; leave it out.", field=name, code="not_supported_yet")
+    if spec.coalesce_window != _COALESCE_WINDOW:
+        raise Invalid(
+            "coalesce_window is not supported yet; leave it out.", field="coalesce_window", code="not_supported_yet"
+        )
 
 
 def _char_fault(char: str) -> str | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import HELD, Status
 from dibs.model.views import Agent, Blocker, Why
-from dibs.rules.matching import may_serve
+from dibs.rules.matching import may_serve, models_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,9 +63,9 @@ def _retrying(task: Task, now: int) -> tuple[str, list[Blocker]]:
             f"It was given back and will be offered again {when}.",
             [Blocker(kind="retry", detail=f"released; offered again {when}", until=task.retry_at)],
         )
-    tries = f"attempt {task.attempts} of {task.max_attempts}"
     return (
-        f"Its last attempt failed ({task.reason}); it will be tried again {when} ({tries} used).",
+        f"Its last attempt failed ({task.reason}); it will be tried again {when}"
+        f" ({task.attempts} of {task.max_attempts} attempts used).",
         [
             Blocker(
                 kind="retry",
@@ -105,9 +105,9 @@ def _missing(task: Task, live: Sequence[Agent]) -> Blocker:
             detail=f"no live agent offers {names}",
             help=f"start an agent with capability {names}",
         )
-    models = set(task.models)
-    if models and all(agent.models and models.isdisjoint(agent.models) for agent in live):
-        names = ", ".join(task.models)
+    models = models_of(task)
+    if models and all(agent.models and set(models).isdisjoint(agent.models) for agent in live):
+        names = ", ".join(models)
         return Blocker(
             kind="model",
             detail=f"no live agent offers {names}",
@@ -133,8 +133,8 @@ def _final(task: Task) -> tuple[str, list[Blocker]]:
     if task.status is Status.COMPLETED:
         sentence = "It is completed."
     elif task.status is Status.DEAD_LETTERED:
-        pill = " It is a poison pill." if task.poison_pill else ""
-        sentence = f"It is a dead letter after {task.attempts} attempts ({task.reason}).{pill}"
+        what = "a poison pill and was given up" if task.poison_pill else f"a dead letter ({task.reason})"
+        sentence = f"It is {what} after {task.attempts} attempt{'' if task.attempts == 1 else 's'}."
         help = f"dibs history {task.id}; dibs retry {task.id}"
     elif task.cause is not None and task.cause != task.id:
         sentence = f"It was cancelled ({task.reason}) because of {task.cause}."
@@ -156,7 +156,7 @@ def _fits(task: Task, agent: Agent) -> bool:
         type=task.type,
         assignee=task.assignee,
         requires=task.requires,
-        models=task.models,
+        models=models_of(task),
         agent=agent.id,
         capabilities=agent.capabilities,
         types=agent.types,

@@ -22,7 +22,9 @@ def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None
     With `blocking` no coroutine of the store ever suspends; without, none keeps the event loop for longer than one
     brief commit.
     """
-    url = url or os.environ.get("DIBS_URL") or "sqlite:" + nearest_file()
+    url = _resolved(url)
+    if not isinstance(url, str):
+        raise Invalid(f"url must be text, not {type(url).__name__}.", field="url")
     scheme, found, rest = url.partition(":")
     if not found:
         raise Invalid(f"{url!r} is not a URL; write sqlite:{url} for a file.", field="url")
@@ -43,6 +45,15 @@ def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None
     raise Invalid(f"unknown store {scheme!r}; use sqlite:PATH or memory:.", field="url")
 
 
+def missing_file(url: str | None) -> str | None:
+    """The file that opening this URL would create; None if it is there already, or the store is no file."""
+    scheme, _, rest = _resolved(url).partition(":")
+    if scheme != "sqlite":
+        return None
+    path = _path(rest)
+    return None if os.path.exists(path) else path
+
+
 def nearest_file() -> str:
     """`.dibs/dibs.db` in the working directory or the nearest folder above that has one; else to be created here."""
     here = folder = os.getcwd()
@@ -54,6 +65,10 @@ def nearest_file() -> str:
         if above == folder:
             return os.path.join(here, FOLDER, FILE)
         folder = above
+
+
+def _resolved(url: str | None) -> str:
+    return url or os.environ.get("DIBS_URL") or "sqlite:" + nearest_file()
 
 
 def _path(rest: str) -> str:

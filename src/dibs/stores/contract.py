@@ -9,6 +9,10 @@ Rules that hold for every method:
 - **The fence.** `claim` raises a task's fence; nothing else touches it. A write by an agent names (task, fence).
   It *holds* when the task's fence equals it and the task is claimed, running or validating. Otherwise:
   no such task → NotFound; the task is cancelled under this very fence → see each method; anything else → LeaseLost.
+  LeaseLost has field `fence`.
+- **The timeout.** An attempt whose timeout is over is still held, but `renew`, `write_journal` and a settlement with
+  outcome COMPLETED are answered LeaseLost. Its agent may settle it with another outcome; the expiry duty ends it as
+  timed out.
 - **Edges resolve once.** An edge is open until its parent ends in a way that satisfies its kind (`after`: completed;
   `after_ended`, `child`: any final status). Resolving is recorded on the edge, and only that lowers the
   child's count of open edges — also when the child is not pending at that moment. A pending task whose last edge
@@ -86,16 +90,17 @@ class Store(Protocol):
         """Add tasks, their edges and possibly a dag: all or nothing.
 
         In order: a spawn whose journal has an entry of its name returns those children as they are now (`existing`
-        all true; another digest: Conflict, code `journal_mismatch`; without `wait` also when the fence is no longer
-        held). With `wait` the fence must be held, and if any of those children is not final (it was retried) its
-        `child` edge is opened again and the spawner is suspended again. Otherwise, nothing journaled: the spawner
-        must hold its fence (LeaseLost) and have at most `max_children` children with these (Invalid, field
+        all true; another digest: Conflict, code `journal_mismatch`). The fence must be held; with `wait`, if any of
+        those children is not final (it was retried), its `child` edge is opened again and the spawner is suspended
+        again. Not held, but `wait` and this fence's attempt ended as `suspended`: the reply may have been lost, so
+        the children again, `suspended` true, and nothing changes. Not held otherwise: LeaseLost, journaled or not.
+        Nothing journaled: the spawner must have at most `max_children` children with these (Invalid, field
         `children`). A dag draft whose key exists (in the project, dag not cancelled or failed): the existing dag and
         tasks with an equal hash, else KeyReused. A draft whose id exists is answered with that task. A draft whose
         key belongs to a task that is not cancelled or dead-lettered: that task if the body hash is equal, else
         KeyReused and nothing is added. Two drafts of one call with the same key: one task. Unknown parent: NotFound,
-        field `after`. A dag named by `task.dag_id` that does not exist: NotFound, field `dag`; that is failed,
-        cancelled or closing: Conflict `dag_closed`.
+        field `after` or `after_ended` as it was named. A dag named by `task.dag_id` that does not exist: NotFound,
+        field `dag`; that is failed, cancelled or closing: Conflict `dag_closed`.
 
         A dependency on a task that ended is decided here: satisfied ones resolve; an `after` on a task
         that ended badly makes the new task cancelled (`dependency_failed`, cause and requested as in spreading).
@@ -119,15 +124,17 @@ class Store(Protocol):
         start counts as confirmed. Each task gets fence + 1, the agent, `claimed_at`, lease_expires_at = now + lease;
         status running with `started_at` if `start`, else claimed. A running attempt also ends at its timeout
         (`timeout_s` of the task at this time). Progress, note, and the usage of the last attempt are cleared. The
-        claims carry inputs and children (`rules.handover.as_input`), the last checkpoint, previous attempts (the last
-        ten, oldest first), `model` (`rules.matching.choose_model`), `timeout_s`. The agent is remembered as heard of
-        (at most every few seconds). Repeating a `claim_id` returns what it claimed, leaving out what is no longer held
-        under that fence.
+        claims carry inputs and children (`rules.handover.by_name`, in the order of the edges), the task's context, the
+        last checkpoint, previous attempts (the last ten, oldest first), `model` (`rules.matching.choose_model`),
+        `timeout_s`. The agent is remembered as heard of (at most every few seconds). Repeating a `claim_id` returns
+        what it claimed, leaving out what is no longer held under that fence by the agent that asks: another agent gets
+        nothing with it.
         """
         ...
 
     async def start(self, held: Sequence[tuple[str, int]]) -> list[DibsError | None]:
-        """Mark (task, fence) as running with a confirmed start; running already: only confirm. Else as for renew."""
+        """Mark (task, fence) as running with a confirmed start; running already: only confirm, also over its timeout.
+        Cancelled under this fence: IllegalTransition. Else as for renew."""
         ...
 
     async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
@@ -135,7 +142,7 @@ class Store(Protocol):
         of a running task.
 
         A task cancelled under this fence answers `News(cancel=True)`. An expired lease that nobody has taken away yet
-        is renewed. Sets `renewed_at`; keeps progress, note, usage.
+        is renewed; an attempt over its timeout is not (LeaseLost). Sets `renewed_at`; keeps progress, note, usage.
         """
         ...
 
@@ -144,20 +151,21 @@ class Store(Protocol):
 
         Held: apply. An EXPIRED or TIMED_OUT-by-duty settlement is applied only while the lease or timeout is still
         over (else it is answered LeaseLost) — both are marked by outcome EXPIRED, or TIMED_OUT with digest `duty`.
-        Not held, but this fence was settled before by its agent: with an equal digest the recorded answer, else
-        IllegalTransition.
+        COMPLETED while the attempt is over its timeout: LeaseLost.
+        Not held, but this fence was settled before by its agent: with an equal digest the recorded answer; with
+        another one LeaseLost if the task has been claimed again since, else IllegalTransition.
         A task cancelled under this fence: a settlement by its agent is answered IllegalTransition, and the attempt is
         recorded once as `cancelled` with its usage. Anything else: LeaseLost.
 
         Attempt rows are written for every outcome; `number` is the attempts counter if the claim counted, else 0.
         attempts, crashes, usage totals (None + x = x) are added up. COMPLETED, DEAD_LETTERED: final, timestamps set,
         edges and consequences as in the module's rules. RETRYING: `retry_at` = now + delay_s. READY: ready at once.
-        error, reason, exit_code show the last failure; completion clears error and reason.
+        error, reason, exit_code show the last failure; completion clears error and reason and sets exit_code.
         """
         ...
 
     async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
-        """Write entries under a held fence (else LeaseLost); answer what is now recorded for each.
+        """Write entries under a held fence within its timeout (else LeaseLost); answer what is now recorded for each.
 
         A `step` that exists with another digest: Conflict, code `journal_mismatch`. Confirms the start. Logs keep the
         last 1,000 lines.
@@ -187,7 +195,13 @@ class Store(Protocol):
         ...
 
     async def revive(
-        self, task_id: str, *, payload: bytes | None = None, delay_s: float = 0.0, keep_steps: bool = True
+        self,
+        task_id: str,
+        *,
+        payload: bytes | None = None,
+        body_hash: str | None = None,
+        delay_s: float = 0.0,
+        keep_steps: bool = True,
     ) -> Task:
         """Give a dead-lettered or cancelled task a new life, and in the same commit what was cancelled because of it.
 
@@ -198,12 +212,16 @@ class Store(Protocol):
         becomes that parent's (its own cause, else itself). A dag that was failed, cancelled or closing through it
         reopens (running). An `after` parent of task_id itself that ended badly: IllegalTransition naming it. A key
         meanwhile taken by another task: KeyReused. Live or completed: IllegalTransition.
+
+        `payload` replaces the task's; with it comes `body_hash` where the task has a key, and replaces that too. A key
+        made of the content (equal to the old hash) becomes the new hash; if that belongs to another task that is not
+        cancelled or dead-lettered: KeyReused. Whatever is refused changes nothing.
         """
         ...
 
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
         """Add edges into an existing task that has not started (pending, scheduled, ready, retrying; else
-        IllegalTransition).
+        IllegalTransition). Unknown parent: as for insert.
 
         Duplicates of existing edges are ignored. A cycle anywhere: CycleDetected naming it; nothing changes. A
         satisfied dependency adds a resolved edge; an `after` on one that ended badly is refused (IllegalTransition).
@@ -246,7 +264,7 @@ class Store(Protocol):
 
     async def overdue(self, limit: int) -> list[str]:
         """Mark non-final tasks whose deadline passed (once each, `task.overdue`); those with on_deadline `cancel` are
-        cancelled, reason `deadline`, not by request, and spread."""
+        cancelled, reason `deadline`, `cancel_reason` "its deadline passed", not by request, and spread."""
         ...
 
     async def prune(self, retention_s: float, limit: int) -> int:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dibs.errors import IllegalTransition, LeaseLost, NotFound
 
+DEADLINE_PASSED = "its deadline passed"
+"""The `cancel_reason` of a task that asked to be cancelled at its deadline."""
+
 
 def no_task(task_id: str, field: str | None = None) -> NotFound:
     """Nobody knows this task."""
@@ -12,7 +15,16 @@ def no_task(task_id: str, field: str | None = None) -> NotFound:
 
 def lease_lost(task_id: str, fence: int) -> LeaseLost:
     """Somebody else holds the task, or nobody does."""
-    return LeaseLost(f"Task {task_id} is not held under fence {fence}: stop working on it.")
+    return LeaseLost(f"Task {task_id} is not held under fence {fence}: stop working on it.", field="fence")
+
+
+def over_timeout(task_id: str, fence: int, timeout_s: float | None) -> LeaseLost:
+    """It is still held, but this attempt has had its time."""
+    return LeaseLost(
+        f"The attempt at task {task_id} under fence {fence} is over its timeout of {timeout_s or 0:.12g} s:"
+        " stop working on it.",
+        field="fence",
+    )
 
 
 def was_cancelled(task_id: str, why: str | None) -> IllegalTransition:

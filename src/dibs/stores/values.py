@@ -94,7 +94,8 @@ class Usage(Struct, kw_only=True, omit_defaults=True, gc=False):
 class Spawn(Struct, kw_only=True):
     """The claim below which tasks are inserted, and where its journal remembers them.
 
-    With `wait` the spawner's claim ends as `suspended` and it is pending until all of them ended.
+    With `wait` the spawner's claim ends as `suspended` and it is pending until all of them ended; the same spawn again
+    under that fence is answered as before.
     """
 
     task_id: str
@@ -168,6 +169,7 @@ class Settlement(Struct, kw_only=True, gc=False):
     `counts_crash` add to the counters; `releases` is the counter's new value. `suspect` marks a task to be
     handed out alone. `fallback` moves it to its fallback lane. `timeout_s` is what the next attempt gets.
     `digest` identifies the outcome: the same (task, fence, digest) again returns the recorded answer.
+    `exit_code` is kept on the task for failures and completions alike.
     `output` and `decision` are JSON; `memory` goes into the event as its data.
     """
 

@@ -66,6 +66,12 @@ class Facts:
         return self._claim.children
 
     @property
+    def context(self) -> dict[str, Any] | None:
+        """What the task was given to know beside its payload: goal, constraints, decisions …"""
+        context: dict[str, Any] | None = self._claim.context
+        return context
+
+    @property
     def previous_attempts(self) -> list[Attempt]:
         return self._claim.previous_attempts
 

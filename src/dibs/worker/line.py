@@ -1,28 +1,36 @@
 """The line from running work back to the queue: everything a context writes or asks, under the claim's fence.
 
 Handlers in the loop await these methods; threads and child processes reach them by name through `call`. Steps and
-spawns are journaled, so that a handler which runs again gets back what it had.
+spawns are journaled, so that a handler which runs again gets back what it had. For the same reason every call can be
+repeated: while the store is away the handler waits, as long as its lease lasts, and hears nothing of it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from time import monotonic
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec import convert
 from msgspec.json import decode, encode
 
-from dibs.errors import Conflict, Invalid, LeaseLost
+from dibs.errors import Conflict, Invalid, LeaseLost, Unavailable
 from dibs.model.retry import Retry
 from dibs.model.status import Status
 from dibs.model.task import NewTask, Task
 from dibs.rules import validation
 from dibs.stores.values import Entry
 from dibs.worker.outcomes import ChildFailed, Suspend
+from dibs.worker.patience import patiently
 from dibs.worker.work import Stop
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from dibs.model.claim import News
     from dibs.queue import Queue
     from dibs.worker.work import Work
+
+T = TypeVar("T")
 
 MAX_LINE_CHARS = 10_000
 VERBS = frozenset({"find_step", "keep_step", "spawn", "progress", "checkpoint"})
@@ -61,10 +69,13 @@ class Line:
             )
         return True, decode(entry.value)
 
-    async def keep_step(self, name: str, digest: str, value: Any) -> Any:
-        """Record a step's result durably; the value as every later attempt will get it."""
+    async def keep_step(self, name: str, digest: str, value: Any, sanitized: bool = False) -> Any:
+        """Record a step's result durably; the value as every later attempt will get it.
+
+        `sanitized`: it had to be changed on its way here already.
+        """
         self._check()
-        kept, _ = validation.clean(value)
+        kept = self._kept(value, sanitized)
         recorded = await self._write(Entry(kind="step", name=name, digest=digest, value=encode(kept)))
         if self._steps is not None:
             self._steps[name] = recorded
@@ -80,8 +91,10 @@ class Line:
         try:
             if wait:
                 # The claim may end here, and lines can only be written while it is held.
-                await write_lines(self._queue, work)
-            inserted = await self._queue.spawn_below(work.claim, [spec], wait=wait, name=name, used=work.usage)
+                await self._answer(lambda: write_lines(self._queue, work))
+            inserted = await self._answer(
+                lambda: self._queue.spawn_below(work.claim, [spec], wait=wait, name=name, used=work.usage)
+            )
         except LeaseLost:
             work.stop(Stop.LOST)
             raise
@@ -91,7 +104,8 @@ class Line:
         child = inserted.tasks[0]
         if not wait:
             return child
-        child = await self._queue.get(child.id)
+        child_id = child.id
+        child = await self._answer(lambda: self._queue.get(child_id))
         if child.status is not Status.COMPLETED:
             raise ChildFailed(child)
         return child
@@ -99,6 +113,12 @@ class Line:
     async def progress(self, progress: float | None, note: str | None) -> None:
         """Tell how far the work is; the same call renews the lease and may bring news."""
         self._check()
+        news = await self._answer(lambda: self._renew(progress, note))
+        if news.cancel:
+            self.work.stop(Stop.CANCELLED)
+
+    async def _renew(self, progress: float | None, note: str | None) -> News:
+        """Once, with what has been used by now."""
         claim, usage = self.work.claim, self.work.usage
         spent: dict[str, Any] = {}
         if usage is not None:
@@ -110,15 +130,20 @@ class Line:
                 "turns": usage.turns,
                 "model": usage.model,
             }
-        news = await self._queue.renew(claim, progress=progress, note=note, **spent)
-        if news.cancel:
-            self.work.stop(Stop.CANCELLED)
+        return await self._queue.renew(claim, progress=progress, note=note, **spent)
 
-    async def checkpoint(self, data: Any) -> None:
+    async def checkpoint(self, data: Any, sanitized: bool = False) -> None:
         """Replace what the next attempt finds as its last checkpoint."""
         self._check()
-        kept, _ = validation.clean(data)
+        kept = self._kept(data, sanitized)
         await self._write(Entry(kind="checkpoint", value=encode(kept)))
+
+    def _kept(self, value: Any, sanitized: bool) -> Any:
+        """The value as it can be kept; that it had to be changed is said of the whole attempt."""
+        kept, dirty = validation.clean(value)
+        if dirty or sanitized:
+            self.work.sanitized = True
+        return kept
 
     def _check(self) -> None:
         """Work that has ended has no more to say, whatever its thread still does."""
@@ -128,17 +153,28 @@ class Line:
             why = self.work.stopped.value if self.work.stopped else "it was settled"
             raise LeaseLost(f"this attempt at {self.work.claim.task.id} has ended: {why}.")
 
+    async def _answer(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """The store's answer, however long it is away while this attempt lasts; then LeaseLost, as ever."""
+        return await patiently(ask, self._may_wait)
+
+    def _may_wait(self) -> bool:
+        if monotonic() >= self.work.lease_until:
+            self.work.stop(Stop.LOST)
+        # Raises in the end: a thread or process is not cancelled in its wait, as a coroutine is.
+        self._check()
+        return True
+
     async def _read_steps(self) -> dict[str, Entry]:
         claim = self.work.claim
         # Nothing can have been recorded before the first claim.
         if claim.fence == 1:
             return {}
-        journal = await self._queue.journal(claim.task.id)
+        journal = await self._answer(lambda: self._queue.journal(claim.task.id))
         return {entry.name: entry for entry in journal if entry.kind == "step"}
 
     async def _write(self, entry: Entry) -> Entry:
         try:
-            [recorded] = await self._queue.record(self.work.claim, [entry])
+            [recorded] = await self._answer(lambda: self._queue.record(self.work.claim, [entry]))
         except LeaseLost:
             self.work.stop(Stop.LOST)
             raise
@@ -146,8 +182,15 @@ class Line:
 
 
 async def write_lines(queue: Queue, work: Work) -> None:
-    """Write the log lines that have gathered. A lost lease loses them: they belong to nobody's attempt."""
+    """Write the log lines that have gathered. A lost lease loses them: they belong to nobody's attempt.
+
+    If the store is away they are kept for the next time; should only its answer be lost, they are written twice.
+    """
     lines = work.take_lines()
     if lines:
         entries = [Entry(kind="log", value=encode(validation.clean_text(line, MAX_LINE_CHARS)[0])) for line in lines]
-        await queue.record(work.claim, entries)
+        try:
+            await queue.record(work.claim, entries)
+        except Unavailable:
+            work.put_back_lines(lines)
+            raise

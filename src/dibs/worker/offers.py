@@ -39,7 +39,7 @@ class Offers:
             type=task.type,
             assignee=task.assignee,
             requires=task.requires,
-            models=task.models,
+            models=matching.models_of(task),
             agent=self._agent,
             capabilities=self._capabilities[task.type],
             types=None,

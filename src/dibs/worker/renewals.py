@@ -39,11 +39,18 @@ class Renewals:
         self._lease_s = lease_s
         self._tick_s = min(lease_s / 6, LONGEST_TICK_S)
         self._ended = Event()
+        self._leaving = False
         self._away = False
         self._thread = Thread(target=self._run, name="dibs-renewals", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
+
+    def leave(self) -> None:
+        """Renew only what still runs. An outcome that cannot be written is waited for until its lease ends, so a
+        leaving worker must let it end.
+        """
+        self._leaving = True
 
     def close(self) -> None:
         """End the thread; at most one call to the store is waited for, and not for long."""
@@ -74,7 +81,8 @@ class Renewals:
         now = monotonic()
         # Due when a third of the lease is gone, rounded to the nearest tick.
         latest = now + self._lease_s * 2 / 3 + self._tick_s / 2
-        due = [work for work in list(self._held) if work.lease_until <= latest]
+        leaving = self._leaving
+        due = [work for work in list(self._held) if work.lease_until <= latest and not (leaving and work.over)]
         if not due:
             return
         renewals = []

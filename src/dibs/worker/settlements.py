@@ -22,7 +22,8 @@ def settlement(work: Work, ending: Ending, queue: Queue) -> Settlement | None:
     match ending:
         case Completed():
             try:
-                done = settling.completed(claim, ending.output, usage=usage, sanitized=ending.sanitized)
+                sanitized = ending.sanitized or work.sanitized
+                done = settling.completed(claim, ending.output, usage=usage, sanitized=sanitized)
                 done.exit_code = ending.exit_code
                 return done
             except Invalid as error:

@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from dibs.errors import DibsError, Unavailable
+from dibs.worker.telling import tell_settled
 from dibs.worker.work import Stop
 
 if TYPE_CHECKING:
@@ -30,11 +31,15 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 
 
 class Settler:
-    """The one writer of a worker's outcomes. `settled` is called with each batch of work that needs no more care."""
+    """The one writer of a worker's outcomes. `settled` is called with each batch of work that needs no more care.
 
-    def __init__(self, queue: Queue, settled: Callable[[list[Work]], None]) -> None:
+    With `tells`, each outcome is told once it is written.
+    """
+
+    def __init__(self, queue: Queue, settled: Callable[[list[Work]], None], tells: bool) -> None:
         self._queue = queue
         self._settled = settled
+        self._tells = tells
         self._works: list[Work] = []
         self._settlements: list[Settlement] = []
         self._waiting: asyncio.Event = asyncio.Event()
@@ -54,9 +59,13 @@ class Settler:
             batch, self._settlements = self._settlements[:MAX_BATCH], self._settlements[MAX_BATCH:]
             if not self._works:
                 self._waiting.clear()
-            for work, answer in zip(works, await self._write(batch), strict=True):
+            answers = await self._write(batch)
+            for work, answer in zip(works, answers, strict=True):
                 if isinstance(answer, DibsError):
                     _report(work, answer)
+            if self._tells:
+                for work, settlement, answer in zip(works, batch, answers, strict=True):
+                    tell_settled(work, settlement, answer)
             self._settled(works)
 
     async def _gather(self) -> None:

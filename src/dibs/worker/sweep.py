@@ -14,6 +14,7 @@ from dibs.errors import LeaseLost, Unavailable
 from dibs.model.status import Status
 from dibs.worker.executors.groups import GRACE_S
 from dibs.worker.line import write_lines
+from dibs.worker.patience import patiently
 from dibs.worker.work import NEVER, Stop
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ STUCK_S = GRACE_S * 2 + 1.0
 """How long stopped work may take to end before its attempt is settled without it."""
 MAX_ASKED = 100
 """How many running tasks are asked about in one look."""
+MAX_WAIT_FOR_LINES_S = 10.0
+"""How long an outcome waits for the last log lines of its attempt while the store is away."""
 
 
 class Sweep:
@@ -112,6 +115,23 @@ async def keep_lines(queue: Queue, work: Work) -> None:
     """Write a task's log lines; that they could not be written is no reason to fail it."""
     try:
         await write_lines(queue, work)
+    except LeaseLost:
+        pass
+    except Unavailable:  # they are kept; the next look tries again
+        pass
+    except Exception as error:
+        log.warning("log lines of %s were not written: %s", work.claim.task.id, error)
+
+
+async def keep_last_lines(queue: Queue, work: Work) -> None:
+    """Write the lines of work that has ended, waiting for the store for a while.
+
+    Not for long, and at most half of what is left of the lease: the outcome needs the rest.
+    """
+    now = monotonic()
+    latest = now + min((work.lease_until - now) / 2, MAX_WAIT_FOR_LINES_S)
+    try:
+        await patiently(lambda: write_lines(queue, work), lambda: monotonic() < latest)
     except LeaseLost:
         pass
     except Exception as error:

@@ -39,12 +39,14 @@ class Work:
 
     Instants here are this process's monotonic clock: `lease_until` is when the lease may end at the
     earliest, `ends_at` when the timeout does. `group` is the process group that does the work, if one does.
+    `sanitized`: something it recorded could not be kept as it was.
     """
 
     __slots__ = (
         "arrived",
         "began",
         "claim",
+        "ended",
         "ends_at",
         "group",
         "handler",
@@ -52,6 +54,7 @@ class Work:
         "lines",
         "loop",
         "over",
+        "sanitized",
         "stopped",
         "stopped_at",
         "suspended",
@@ -81,7 +84,9 @@ class Work:
         self.group: int | None = None
         self.stopped: Stop | None = None
         self.stopped_at = NEVER
+        self.ended: float | None = None
         self.over = False
+        self.sanitized = False
         self.suspended = False
         self.usage: Usage | None = None
         self.usage_changed = False
@@ -135,6 +140,12 @@ class Work:
         while self.lines:
             lines.append(self.lines.popleft())
         return lines
+
+    def put_back_lines(self, lines: list[str]) -> None:
+        """Lines that were taken and could not be written, before those that came since; the oldest may not fit."""
+        if self.lines is not None:
+            room = MAX_LINES - len(self.lines)
+            self.lines.extendleft(reversed(lines[max(len(lines) - room, 0) :]))
 
     def _cancel(self) -> None:
         if not self.over and self.task is not None:

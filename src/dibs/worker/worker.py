@@ -28,7 +28,8 @@ from dibs.worker.pace import Pace
 from dibs.worker.renewals import Renewals
 from dibs.worker.settlements import settlement, stopped
 from dibs.worker.settler import Settler
-from dibs.worker.sweep import Sweep, keep_lines
+from dibs.worker.sweep import Sweep, keep_last_lines
+from dibs.worker.telling import tell_suspended, tell_taken
 from dibs.worker.work import Stop, Work
 
 if TYPE_CHECKING:
@@ -97,7 +98,9 @@ class Worker:
         self._room = asyncio.Event()
         self._changed = asyncio.Event()
         self._executors = Executors(self._queue)
-        self._settler = Settler(self._queue, self._forget)
+        # Asked once: nobody who does not look pays for what is told of each task.
+        self._tells = log.isEnabledFor(logging.INFO)
+        self._settler = Settler(self._queue, self._forget, self._tells)
         self._sweep = Sweep(self._queue, self._running, self._give_up)
         self._renewals = Renewals(self._queue, self._held, self._ready, self._lease_s)
         self._renewals.start()
@@ -138,6 +141,7 @@ class Worker:
         """Claim nothing more; `run` returns when what is running has ended. Not safe from other threads."""
         if self._open:
             self._stopping.set()
+            self._renewals.leave()
             self._room.set()
             self._changed.set()
 
@@ -147,12 +151,13 @@ class Worker:
         if self._claiming is not None and not self._claiming.done():
             # Released now, it could come back with the claim that is still under way.
             self._claiming.add_done_callback(lambda _: self._stop_running())
-            self._loop.call_later(LONGEST_CLAIM_S, self._stop_running)
+            self._loop.call_later(LONGEST_CLAIM_S, self._stop_running, self._claiming)
         else:
             self._stop_running()
 
-    def _stop_running(self) -> None:
-        if not self._open:
+    def _stop_running(self, claiming: asyncio.Task[None] | None = None) -> None:
+        """Stop what is running; with `claiming`, only if that claim is still under way."""
+        if not self._open or (claiming is not None and claiming.done()):
             return
         self._give_back_ready()
         for work in list(self._running):
@@ -281,6 +286,8 @@ class Worker:
         self._free -= 1
         work.began = now = monotonic()
         self._running.add(work)
+        if self._tells:
+            tell_taken(work)
         if work.timeout_s is not None:
             work.ends_at = now + work.timeout_s
             self._sweep.expect(work.ends_at)
@@ -326,6 +333,10 @@ class Worker:
 
     def _settle(self, work: Work, ending: Ending) -> None:
         work.over = True
+        if self._tells:
+            work.ended = monotonic()
+            if work.suspended:
+                tell_suspended(work)
         if work.suspended:
             ending = Suspended()
         elif work.stopped is not None:
@@ -347,7 +358,7 @@ class Worker:
             self._settler.add(work, decided)
 
     async def _write_then_settle(self, work: Work, decided: Settlement) -> None:
-        await keep_lines(self._queue, work)
+        await keep_last_lines(self._queue, work)
         self._settler.add(work, decided)
 
     def _give_up(self, work: Work) -> None:
@@ -372,6 +383,10 @@ class Worker:
     async def _until(self, fact: Callable[[], bool]) -> None:
         """Until a fact is true. Outcomes whose lease has ended are forgotten: the store was away for so long."""
         while not fact():
+            for chore in self._chores:
+                # Without its chores this worker settles nothing; waiting for it would be for ever.
+                if chore.done():
+                    return
             self._changed.clear()
             try:
                 async with asyncio.timeout(DRAIN_POLL_S):

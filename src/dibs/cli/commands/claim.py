@@ -126,12 +126,16 @@ def spawn(args: Namespace) -> int:
 
     tasks = read_tasks(args.file)
     with opened(args) as queue:
-        children = queue.spawn((args.id, args.fence), tasks, wait=args.wait)
+        spawned = queue.spawn_below((args.id, args.fence), tasks, wait=args.wait)
+    children = spawned.tasks
     if args.json:
-        print_json(children)
-    else:
-        for child in children:
-            print(child.id)
+        # Whoever waits must know whether the claim is still theirs.
+        print_json({"suspended": spawned.suspended, "tasks": children} if args.wait else children)
+        return 0
+    for child in children:
+        print(child.id)
+    if args.wait and not spawned.suspended:
+        print(f"all of them have ended; you still hold {args.id}", file=sys.stderr)
     return 0
 
 
@@ -156,7 +160,10 @@ COMMANDS = {
     "spawn": Command(
         spawn_arguments,
         spawn,
-        about="The file holds a list of tasks as in `dibs dag submit --help`. Prints their ids.",
+        about="""
+The file holds a list of tasks as in `dibs dag submit --help`. Prints their ids. With --wait the claim ends, unless
+all of them have ended already: then you still hold the task. --wait --json prints {"suspended": …, "tasks": […]}.
+""",
         example="""echo '[{"type": "research", "payload": {"topic": "CORS"}}]' | dibs spawn task_01j… --fence 1 -""",
     ),
 }

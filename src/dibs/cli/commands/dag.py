@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from dibs.cli import wording
-from dibs.cli.connecting import opened
+from dibs.cli.connecting import looked_into, opened
 from dibs.cli.output import on_terminal, print_json
 from dibs.cli.parsing import Command, given
 
@@ -62,7 +62,7 @@ def show_arguments(parser: ArgumentParser) -> None:
 
 def show(args: Namespace) -> int:
     """Also reached as `dibs show dag_…`."""
-    with opened(args) as queue:
+    with looked_into(args) as queue:
         dag = queue.get_dag(args.id if args.id.startswith("dag_") else queue.get(args.id).dag_id)
     if args.json:
         print_json(dag)

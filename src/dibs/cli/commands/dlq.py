@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dibs.cli import wording
-from dibs.cli.connecting import opened
+from dibs.cli.connecting import looked_into
 from dibs.cli.output import on_terminal, print_json
 from dibs.cli.parsing import Command, given, moment, whole
 from dibs.errors import Conflict, IllegalTransition, Invalid
@@ -29,7 +29,7 @@ def ls(args: Namespace) -> int:
     from dibs.cli.commands.look import when
     from dibs.cli.render import Column, hint, print_table
 
-    with opened(args) as queue:
+    with looked_into(args) as queue:
         page = queue.find(status="dead_lettered", **given(args, "type", "dag", "limit", "cursor"))
     if args.json:
         print_json(page)
@@ -84,7 +84,7 @@ def retry(args: Namespace) -> int:
         raise Invalid("--type goes with --all", field="type")
     revived: list[Task] = []
     refused: Conflict | None = None
-    with opened(args) as queue:
+    with looked_into(args) as queue:
         for id in _all_ids(queue, **given(args, "type")) if args.all else args.ids:
             task = queue.get(id)
             try:

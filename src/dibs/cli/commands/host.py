@@ -89,7 +89,10 @@ def _work(args: Namespace, app: App) -> int:
 
 
 def _log(*, as_json: bool) -> None:
-    """What the worker has to say goes to standard error; programs hear of errors only."""
+    """What the worker has to say goes to standard error.
+
+    A person at a terminal hears of every task, a file of what is wrong, a program that reads JSON of errors only.
+    """
     import logging
 
     from dibs.cli.output import clean_block
@@ -100,7 +103,8 @@ def _log(*, as_json: bool) -> None:
 
     handler = logging.StreamHandler()
     handler.setFormatter(Lines("%(asctime)s %(message)s", "%H:%M:%S"))
-    logging.basicConfig(handlers=[handler], level=logging.ERROR if as_json else logging.INFO)
+    level = logging.ERROR if as_json else logging.INFO if sys.stderr.isatty() else logging.WARNING
+    logging.basicConfig(handlers=[handler], level=level)
 
 
 COMMANDS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import json
 
 from dibs.cli import wording
-from dibs.cli.connecting import opened
+from dibs.cli.connecting import looked_into
 from dibs.cli.output import on_terminal, print_json, print_row
 from dibs.cli.parsing import Command, given, whole
 from dibs.cli.render import (
@@ -21,6 +21,7 @@ from dibs.cli.render import (
     print_line,
     print_table,
 )
+from dibs.rules.priority import tier
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -63,7 +64,7 @@ def ls_arguments(parser: ArgumentParser) -> None:
 
 def ls(args: Namespace) -> int:
     wanted = given(args, "status", "type", "tag", "dag", "agent", "user", "text")
-    with opened(args) as queue:
+    with looked_into(args) as queue:
         page = queue.find(**wanted, **given(args, "limit", "cursor"))
     if args.json:
         print_json(page)
@@ -114,7 +115,7 @@ def show(args: Namespace) -> int:
         from dibs.cli.commands.dag import show as show_dag
 
         return show_dag(args)
-    with opened(args) as queue:
+    with looked_into(args) as queue:
         task = queue.get(args.id)
         if args.json:
             print_json(task)
@@ -189,9 +190,10 @@ def _print_task(task: Task, why: Why) -> None:
 
 def _priority(task: Task) -> str:
     effective = task.effective_priority
+    said = f"{wording.number(task.priority)} ({tier(task.priority)})"
     if effective is None or round(effective, 1) == task.priority:
-        return wording.number(task.priority)
-    return f"{task.priority:g}, now {effective:.1f}"
+        return said
+    return f"{said}, now {effective:.1f}"
 
 
 def _tokens(tokens_in: int | None, tokens_out: int | None) -> str:
@@ -221,7 +223,7 @@ def _beginning(text: str) -> tuple[str, int]:
 
 
 def history(args: Namespace) -> int:
-    with opened(args) as queue:
+    with looked_into(args) as queue:
         attempts = queue.history(args.id)
     if args.json:
         print_json(attempts)
@@ -271,7 +273,7 @@ def _took(attempt: Attempt) -> str:
 
 
 def why(args: Namespace) -> int:
-    with opened(args) as queue:
+    with looked_into(args) as queue:
         answer = queue.why(args.id)
     if args.json:
         print_json(answer)
@@ -301,7 +303,7 @@ def _advice(help: str) -> list[str]:
 
 
 def stats(args: Namespace) -> int:
-    with opened(args) as queue:
+    with looked_into(args) as queue:
         found = queue.stats()
     if args.json:
         print_json(found)

@@ -42,8 +42,12 @@ def doctor(args: Namespace) -> int:
 
 
 def _examine(args: Namespace) -> dict[str, Any]:
+    from dibs.stores import missing_file
     from dibs.sync import drive
 
+    path = missing_file(args.url)
+    if path is not None:
+        raise Unavailable(f"There is no store at {path} yet: `dibs add` makes it, or name another with --url.")
     with opened(args) as queue:
         store = queue.queue.store
         findings = drive(store.check())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.cli.connecting import opened
+from dibs.cli.connecting import looked_into
 from dibs.cli.drawing import heading, tree
 from dibs.cli.output import on_terminal, print_json
 from dibs.cli.parsing import Command, moment
@@ -29,7 +29,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    with opened(args) as queue:
+    with looked_into(args) as queue:
         id = args.id if args.id.startswith("dag_") else queue.get(args.id).dag_id
         if args.watch and on_terminal() and not args.json:
             _watch(queue, id, args.every)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dibs.errors import NotFound
 from dibs.model.status import DagStatus, Status
+from dibs.stores import refusals
 from dibs.stores.memory import dags, moving
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def cancel(state: State, target: str, text: str | None) -> list[str]:
 
 def cancel_at_deadline(state: State, record: Record) -> None:
     """Its deadline passed, and it asked to be cancelled then."""
-    _cancel(state, record, "deadline", [], cause=None, requested=False)
+    _cancel(state, record, "deadline", [], cause=None, requested=False, text=refusals.DEADLINE_PASSED)
     spread(state, LIMIT, record.id)
 
 

@@ -29,7 +29,9 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
     if request.claim_id is not None:
         earlier = state.claims.get((request.project, request.claim_id))
         if earlier is not None:
-            records = [state.tasks[task_id] for task_id, fence in earlier[1] if _still_held(state, task_id, fence)]
+            records = [
+                state.tasks[task_id] for task_id, fence in earlier[1] if _still_held(state, task_id, fence, request)
+            ]
             return Claimed(claims=[claim_of(state, record) for record in records])
     records = _choose(state, request)
     for record in records:
@@ -94,8 +96,10 @@ def _may_serve(lane: LaneKey, request: ClaimRequest) -> bool:
     )
 
 
-def _still_held(state: State, task_id: str, fence: int) -> bool:
-    return task_id in state.tasks and state.tasks[task_id].held_under(fence)
+def _still_held(state: State, task_id: str, fence: int, request: ClaimRequest) -> bool:
+    """Whether this very agent still has it: somebody else's claim id is not a way to somebody else's claims."""
+    record = state.tasks.get(task_id)
+    return record is not None and record.held_under(fence) and record.agent == request.agent
 
 
 def _next_due_in(state: State, request: ClaimRequest) -> float | None:

@@ -65,19 +65,24 @@ def insert(state: State, insertion: Insertion) -> Inserted:
 
 
 def _spawned_before(state: State, spawner: Record, spawn: Spawn) -> Inserted | None:
-    """The children that the journal remembers under this name. Waiting for them needs the fence again."""
+    """The children that the journal remembers under this name.
+
+    Once the claim has ended there is an answer only where this very call may have ended it and its reply was lost.
+    """
     entry = spawner.journal.get(("spawn", spawn.name))
-    held = spawner.held_under(spawn.fence)
-    if entry is None or (spawn.wait and not held):
+    if entry is None:
         return None
+    held = spawner.held_under(spawn.fence)
+    if not held and not (spawn.wait and _was_suspended(spawner, spawn.fence)):
+        raise refusals.lease_lost(spawner.id, spawn.fence)
     if entry.digest != spawn.digest:
         raise Conflict(
             f"Task {spawner.id} spawned other tasks under the name {spawn.name!r} before.",
             code="journal_mismatch",
         )
     ids = [child for child in msgspec.json.decode(entry.value, type=list[str]) if child in state.tasks]
-    suspended = False
-    if spawn.wait:
+    suspended = not held
+    if held and spawn.wait:
         linking.refuse_cycles(state, spawner.id, [(child, spawner.id) for child in ids])
         suspended = _wait_for(state, spawner, ids, spawn)
     return Inserted(
@@ -85,6 +90,12 @@ def _spawned_before(state: State, spawner: Record, spawn: Spawn) -> Inserted | N
         existing=[True] * len(ids),
         suspended=suspended,
     )
+
+
+def _was_suspended(spawner: Record, fence: int) -> bool:
+    """Whether the claim under this fence ended because it waits for children."""
+    ending = spawner.endings.get(fence)
+    return ending is not None and ending.attempt.outcome is Outcome.SUSPENDED
 
 
 def _check_spawner(state: State, spawner: Record, spawn: Spawn, count: int) -> None:
@@ -148,7 +159,7 @@ def _dependencies(state: State, plan: _Plan, draft: Draft) -> list[Dependency]:
     for dependency in draft.dependencies:
         parent = plan.answered_by.get(dependency.parent, dependency.parent)
         if parent not in state.tasks and parent not in plan.new:
-            raise NotFound(f"There is no task {dependency.parent} to depend on.", field="after")
+            raise NotFound(f"There is no task {dependency.parent} to depend on.", field=dependency.kind)
         found[Dependency(parent, dependency.kind)] = None
     return list(found)
 

@@ -23,6 +23,8 @@ def write_journal(state: State, task_id: str, fence: int, entries: Sequence[Entr
     record = state.get(task_id)
     if not record.held_under(fence):
         raise refusals.lease_lost(task_id, fence)
+    if record.over_timeout(state.now):
+        raise refusals.over_timeout(task_id, fence, record.timeout_s)
     _check(record, entries)
     record.confirmed = True
     state.changed = True

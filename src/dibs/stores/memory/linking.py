@@ -46,7 +46,7 @@ def _new_edges(state: State, record: Record, dependencies: Sequence[Dependency])
     seen = {(edge.parent, edge.kind) for edge in state.edges_into.get(record.id, ())}
     new = []
     for dependency in dependencies:
-        parent = state.get(dependency.parent, field="after")
+        parent = state.get(dependency.parent, field=dependency.kind)
         if (parent.id, dependency.kind) not in seen:
             seen.add((parent.id, dependency.kind))
             new.append((parent, dependency.kind))

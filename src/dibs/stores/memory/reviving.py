@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dibs.errors import IllegalTransition, KeyReused
 from dibs.model.instants import seconds
 from dibs.model.status import ENDED_BADLY, Status
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
     from dibs.stores.memory.state import Record, State
 
 
-def revive(state: State, task_id: str, payload: bytes | None, delay_s: float, keep_steps: bool) -> Task:
+def revive(
+    state: State, task_id: str, payload: bytes | None, body_hash: str | None, delay_s: float, keep_steps: bool
+) -> Task:
     """All that comes back does so in one commit, or nothing does."""
     record = state.get(task_id)
     lifecycle.check(record.status, lifecycle.Verb.RETRY, task_id)
@@ -26,13 +30,20 @@ def revive(state: State, task_id: str, payload: bytes | None, delay_s: float, ke
             f"Task {task_id} waits for {stopper.id}, which is {stopper.status}: retry that one first."
         )
     coming_back, staying = _who_comes_back(state, record)
-    _check_keys(state, coming_back)
+    keys = {each.id: each.spec.key for each in coming_back.values()}
+    renamed = payload is not None and body_hash is not None and record.spec.key is not None
+    if renamed and record.spec.key == record.body_hash:
+        keys[task_id] = body_hash
+    _check_keys(state, coming_back, keys)
 
     for follower, cause in staying:
         follower.cause = cause
         state.file(follower)
     if payload is not None:
         record.payload = bytes(payload)
+    if renamed:
+        record.body_hash = body_hash
+        record.spec = replace(record.spec, key=keys[task_id])
     if delay_s > 0:
         record.run_after = state.now + seconds(delay_s)
     if not keep_steps:
@@ -82,12 +93,13 @@ def _failed_parent(state: State, record: Record, coming_back: dict[str, Record])
     return None
 
 
-def _check_keys(state: State, coming_back: dict[str, Record]) -> None:
-    """Every key, of tasks and of dags, must still be free."""
+def _check_keys(state: State, coming_back: dict[str, Record], keys: dict[str, str | None]) -> None:
+    """Every key, of tasks (`keys`, as they will be) and of dags, must be free."""
     owners: dict[tuple[str, str], str] = {}
     for record in coming_back.values():
-        if record.spec.key is not None:
-            name = (record.spec.project, record.spec.key)
+        key = keys[record.id]
+        if key is not None:
+            name = (record.spec.project, key)
             owner = owners.setdefault(name, state.keys.get(name, record.id))
             if owner != record.id:
                 raise KeyReused(f"The key of task {record.id} belongs to task {owner} by now.", field="key")

@@ -48,6 +48,8 @@ def renew(state: State, renewal: Renewal) -> News | DibsError:
         return News(cancel=True, reason=record.reason)
     if not record.held_under(renewal.fence):
         return refusals.lease_lost(record.id, renewal.fence)
+    if record.over_timeout(state.now):
+        return refusals.over_timeout(record.id, renewal.fence, record.timeout_s)
     lease_s = record.lease_s if renewal.lease_s is None else renewal.lease_s
     record.lease_expires_at = state.now + seconds(lease_s)
     record.renewed_at = state.now
@@ -74,6 +76,8 @@ def settle(state: State, settlement: Settlement) -> Settled | DibsError:
         return _settled_before(state, record, settlement)
     if settlement.by_duty and not _still_over(record, settlement, state.now):
         return refusals.lease_lost(record.id, settlement.fence)
+    if settlement.outcome is Outcome.COMPLETED and record.over_timeout(state.now):
+        return refusals.over_timeout(record.id, settlement.fence, record.timeout_s)
     return _apply(state, record, settlement)
 
 
@@ -83,7 +87,8 @@ def _settled_before(state: State, record: Record, settlement: Settlement) -> Set
     if ending is not None:
         if ending.settled is not None and ending.digest == settlement.digest:
             return replace(ending.settled)
-        if ending.attempt.outcome is Outcome.EXPIRED or ending.digest == BY_DUTY:
+        taken_away = ending.attempt.outcome is Outcome.EXPIRED or ending.digest == BY_DUTY
+        if taken_away or record.fence > settlement.fence:
             return refusals.lease_lost(record.id, settlement.fence)
         return IllegalTransition(
             f"The claim of task {record.id} under fence {settlement.fence} ended as {ending.attempt.outcome}."
@@ -136,9 +141,10 @@ def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
 
 
 def _keep_results(record: Record, settlement: Settlement) -> None:
-    """Output and decision of the work; error, reason and exit code of the last failure."""
+    """Output and decision of the work; error and reason of the last failure; exit code of either."""
     if settlement.next is Status.COMPLETED:
         record.error = record.reason = None
+        record.exit_code = settlement.exit_code
     elif settlement.outcome in FAILURES:
         record.error = settlement.error
         record.reason = settlement.reason

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dibs.model.claim import Claim
 from dibs.model.instants import from_micros
 from dibs.rules import priority
-from dibs.rules.handover import as_input
+from dibs.rules.handover import by_name
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -92,6 +92,7 @@ def claim_of(state: State, record: Record) -> Claim:
         inputs=_outputs(state, record, ("after", "after_ended")),
         children=_outputs(state, record, ("child",)),
         checkpoint=None if checkpoint is None else _decode(checkpoint.value),
+        context=_decode(record.context),
         previous_attempts=attempts_of(record)[-SHOWN_ATTEMPTS:],
     )
 
@@ -116,6 +117,6 @@ def decoded(value: bytes | None) -> Any:
 
 
 def _outputs(state: State, record: Record, kinds: tuple[str, ...]) -> dict[str, Any]:
-    """The outputs of the tasks at the other end of its edges of these kinds, by ref, else id."""
+    """The outputs of the tasks at the other end of its edges of these kinds, as the claim names them."""
     parents = [state.tasks[edge.parent] for edge in state.edges_into.get(record.id, ()) if edge.kind in kinds]
-    return {parent.spec.ref or parent.id: as_input(parent.id, parent.output) for parent in parents}
+    return by_name((parent.id, parent.spec.ref, parent.output) for parent in parents)

@@ -156,6 +156,10 @@ class Record(Struct, kw_only=True, eq=False):
     def held_under(self, fence: int) -> bool:
         return self.held and self.fence == fence
 
+    def over_timeout(self, now: int) -> bool:
+        """Whether the attempt under way has had its time."""
+        return self.timeout_at is not None and self.timeout_at <= now
+
     def cancelled_under(self, fence: int) -> bool:
         """Whether it was cancelled while this fence held it."""
         if self.status is not Status.CANCELLED or self.fence != fence:

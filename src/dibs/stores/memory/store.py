@@ -106,10 +106,16 @@ class MemoryStore:
             return cascade.spread(state, limit, cause)
 
     async def revive(
-        self, task_id: str, *, payload: bytes | None = None, delay_s: float = 0.0, keep_steps: bool = True
+        self,
+        task_id: str,
+        *,
+        payload: bytes | None = None,
+        body_hash: str | None = None,
+        delay_s: float = 0.0,
+        keep_steps: bool = True,
     ) -> Task:
         with self._shared as state:
-            return reviving.revive(state, task_id, payload, delay_s, keep_steps)
+            return reviving.revive(state, task_id, payload, body_hash, delay_s, keep_steps)
 
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
         with self._shared as state:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dibs.model.instants import seconds, to_micros
 from dibs.model.status import Status
-from dibs.rules import graph
+from dibs.rules import graph, schedule
 from dibs.stores.memory import cascade, moving
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Expired
@@ -21,7 +21,9 @@ _PRUNED = frozenset({Status.COMPLETED, Status.CANCELLED})
 
 def elect(state: State, intervals_s: Mapping[str, float]) -> list[str]:
     """The duties that are due and now the caller's."""
-    due = [duty for duty in intervals_s if state.duties.get(duty, 0) <= state.now]
+    due = [
+        duty for duty, interval_s in intervals_s.items() if schedule.due(state.duties.get(duty), state.now, interval_s)
+    ]
     for duty in due:
         state.duties[duty] = state.now + seconds(intervals_s[duty])
         state.changed = True
@@ -51,7 +53,7 @@ def expired(state: State, limit: int) -> list[Expired]:
         Expired(
             claim=claim_of(state, record),
             confirmed=record.confirmed,
-            timed_out=record.timeout_at is not None and record.timeout_at <= state.now,
+            timed_out=record.over_timeout(state.now),
         )
         for record in over
     ]

@@ -86,7 +86,7 @@ class Claiming:
         if request.claim_id is not None:
             earlier = tx.row(_EARLIER, (request.project, request.claim_id))
             if earlier is not None:
-                return _still_held(tx, decode(earlier[0]))
+                return _still_held(tx, decode(earlier[0]), request.agent)
         chosen = _fitting(self._candidates(tx, request, request.limit), request)
         self._note_idle(request, idle=not chosen)
         if not chosen:
@@ -209,11 +209,11 @@ def _fitting(candidates: list[list[int]], request: ClaimRequest) -> list[list[in
     return candidates
 
 
-def _still_held(tx: Transaction, held: list[tuple[int, int]]) -> Claimed:
-    """What was claimed before under the same id, without what is held no longer."""
+def _still_held(tx: Transaction, held: list[tuple[int, int]], agent: str) -> Claimed:
+    """What was claimed before under the same id, without what this very agent holds no longer."""
     fences: dict[int, int] = dict(held)
     found = {row.n: row for row in rows.load_numbers(tx, fences)}
-    kept = [found[n] for n, fence in fences.items() if n in found and found[n].held and found[n].fence == fence]
+    kept = [row for n, row in found.items() if row.held and row.fence == fences[n] and row.agent == agent]
     return Claimed(claims=reading.claims_of(tx, kept))
 
 
@@ -253,5 +253,6 @@ def claims_from(taken: Claimed | Taken) -> Claimed:
             lease_s=request.lease_s,
             lease_expires_at=expires,
             timeout_s=timeout_s,
+            context=task.context,
         )
     return Claimed(claims=[claims[number] for number in taken.numbers])

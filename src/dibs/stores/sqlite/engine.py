@@ -97,6 +97,9 @@ class Engine:
         self._pid = os.getpid()
         self._closed = False
         self._mutex = allocate_lock()
+        self._door = allocate_lock()
+        self.undone: Callable[[], None] = _nothing
+        """Called when a transaction is undone: what was remembered from inside it may not be so."""
         self._news = News(path, self._check_usable)
         self._reader: apsw.Connection | None = None
         self._writes: SimpleQueue[_Job[Any] | None] | None = None
@@ -113,6 +116,7 @@ class Engine:
             except BaseException:
                 self._turns.close()
                 raise
+            self._file = opening.identity(path)
         except (apsw.Error, OSError) as error:
             raise opening.unavailable(error, path) from error
 
@@ -163,6 +167,9 @@ class Engine:
         if self._went_ahead or time.monotonic() < self._shy_until or not self._writes.empty():
             return False
         if self._log_pages >= opening.CHECKPOINT_PAGES or not self._mutex.acquire(blocking=False):
+            return False
+        if opening.identity(self.path) != self._file:
+            self._mutex.release()
             return False
         begun = False
         try:
@@ -244,6 +251,8 @@ class Engine:
         done = 0
         try:
             if not begun:
+                if opening.identity(self.path) != self._file:
+                    raise opening.moved(self.path)
                 self._turns.take()
             try:
                 if not begun:
@@ -268,14 +277,18 @@ class Engine:
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                self.undone()
                 raise
             finally:
                 self._turns.give()
         except Exception as error:
             failure = self._failure(error)
-            for job in jobs[: max(done, 1)]:
+            if done == 0:
+                # No transaction could be begun; the others would only wait as long for the same answer.
+                done = len(jobs)
+            for job in jobs[:done]:
                 job.fail(failure)
-        return jobs[max(done, 1) :]
+        return jobs[done:]
 
     def _run_guarded(self, job: _Job[Any], outbox: Outbox) -> None:
         """Run one of several: if it fails, only what it did is undone."""
@@ -289,6 +302,7 @@ class Engine:
             if not connection.in_transaction:
                 raise
             connection.execute("ROLLBACK TO job; RELEASE job")
+            self.undone()
             outbox.back_to(mark)
             job.fail(self._failure(error))
         else:
@@ -342,21 +356,30 @@ class Engine:
     # Threads
 
     def _start(self) -> None:
-        """Start the writer and the reader."""
+        """Start the writer and the reader, once, whoever needs them first."""
         import threading
         from queue import SimpleQueue
 
-        try:
-            self._reader = opening.connect(self.path)
-            opening.tune(self._reader)
-        except apsw.Error as error:
-            raise opening.unavailable(error, self.path) from error
-        self._writes = SimpleQueue()
-        self._reads = SimpleQueue()
-        for name, work in (("dibs-writer", self._write_loop), ("dibs-reader", self._read_loop)):
-            thread = threading.Thread(target=work, name=name, daemon=True)
-            thread.start()
-            self._threads.append(thread)
+        with self._door:
+            self._check_usable()
+            if self._writes is not None:
+                return
+            try:
+                self._reader = opening.connect(self.path)
+                opening.tune(self._reader)
+            except apsw.Error as error:
+                raise opening.unavailable(error, self.path) from error
+            writes: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+            reads: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+            for name, work, queue in (
+                ("dibs-writer", self._write_loop, writes),
+                ("dibs-reader", self._read_loop, reads),
+            ):
+                thread = threading.Thread(target=work, args=(queue,), name=name, daemon=True)
+                thread.start()
+                self._threads.append(thread)
+            self._reads = reads
+            self._writes = writes
 
     async def _hand_over(
         self,
@@ -368,12 +391,13 @@ class Engine:
 
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        queue.put(_Job(work, glance, loop, future))
+        with self._door:
+            # After the end was put into the queue nobody would answer.
+            self._check_usable()
+            queue.put(_Job(work, glance, loop, future))
         return await future
 
-    def _write_loop(self) -> None:
-        queue = self._writes
-        assert queue is not None
+    def _write_loop(self, queue: SimpleQueue[_Job[Any] | None]) -> None:
         while True:
             jobs, more = _take(queue)
             if jobs:
@@ -383,9 +407,7 @@ class Engine:
             if not more:
                 return
 
-    def _read_loop(self) -> None:
-        queue = self._reads
-        assert queue is not None
+    def _read_loop(self, queue: SimpleQueue[_Job[Any] | None]) -> None:
         assert self._reader is not None
         while True:
             jobs, more = _take(queue)
@@ -432,10 +454,11 @@ class Engine:
         if self._closed or os.getpid() != self._pid:
             self._closed = True
             return
-        self._closed = True
-        for queue in (self._writes, self._reads):
-            if queue is not None:
-                queue.put(None)
+        with self._door:
+            self._closed = True
+            for queue in (self._writes, self._reads):
+                if queue is not None:
+                    queue.put(None)
         if not self._threads:
             self._let_go()
             return
@@ -453,6 +476,10 @@ class Engine:
                 if connection is not None:
                     connection.close()
             self._turns.close()
+
+
+def _nothing() -> None:
+    """Until somebody wants to know."""
 
 
 def _take(queue: SimpleQueue[_Job[Any] | None]) -> tuple[list[_Job[Any]], bool]:

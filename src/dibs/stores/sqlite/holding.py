@@ -61,6 +61,8 @@ def _renew(work: Work, row: Row | None, renewal: Renewal) -> News | DibsError:
         return News(cancel=True, reason=row.reason)
     if not row.held or row.fence != renewal.fence:
         return refusals.lease_lost(row.id, renewal.fence)
+    if row.over_timeout(work.now):
+        return refusals.over_timeout(row.id, renewal.fence, row.timeout_s)
     lease_s = renewal.lease_s if renewal.lease_s is not None else (row.lease_s or 0.0)
     expires = row.lease_expires_at = work.now + seconds(lease_s)
     row.due_at = first_of(expires, row.timeout_at)

@@ -38,6 +38,7 @@ _CHILD_EDGES = """
 SELECT id, parent, resolved_at FROM edges
 WHERE child = ? AND kind = 'child' AND parent IN (SELECT value FROM json_each(?))
 """
+_SUSPENDED = "SELECT 1 FROM attempts WHERE n = ? AND fence = ? AND outcome = 'suspended'"
 _DAG_OF_KEY = """
 SELECT id, body_hash, drafted FROM dags
 WHERE project = ? AND key = ? AND key IS NOT NULL AND status NOT IN ('cancelled', 'failed')
@@ -102,10 +103,16 @@ def _held_under(row: Row, fence: int) -> bool:
 
 
 def _spawned_before(work: Work, spawner: Row, spawn: Spawn) -> Inserted | None:
-    """The children that the journal remembers under this name. Waiting for them needs the fence again."""
+    """The children that the journal remembers under this name.
+
+    Once the claim has ended there is an answer only where this very call may have ended it and its reply was lost.
+    """
     entry = journal.find(work.tx, spawner.n, "spawn", spawn.name)
-    if entry is None or (spawn.wait and not _held_under(spawner, spawn.fence)):
+    if entry is None:
         return None
+    held = _held_under(spawner, spawn.fence)
+    if not held and not (spawn.wait and _was_suspended(work, spawner, spawn.fence)):
+        raise refusals.lease_lost(spawner.id, spawn.fence)
     if entry.digest != spawn.digest:
         raise Conflict(
             f"Task {spawner.id} spawned other tasks under the name {spawn.name!r} before.",
@@ -113,12 +120,17 @@ def _spawned_before(work: Work, spawner: Row, spawn: Spawn) -> Inserted | None:
         )
     known = work.by_id(decode(entry.value))
     ids = [child for child in decode(entry.value) if child in known]
-    suspended = False
-    if spawn.wait:
+    suspended = not held
+    if held and spawn.wait:
         refuse_cycles(work, spawner, [(child, spawner.id) for child in ids])
         suspended = _wait_for(work, spawner, [known[child] for child in ids], spawn)
         work.flush()
     return Inserted(tasks=_answers(work, ids), existing=[True] * len(ids), suspended=suspended)
+
+
+def _was_suspended(work: Work, spawner: Row, fence: int) -> bool:
+    """Whether the claim under this fence ended because it waits for children."""
+    return work.tx.row(_SUSPENDED, (spawner.n, fence)) is not None
 
 
 def _check_spawner(work: Work, spawner: Row, spawn: Spawn, count: int) -> None:
@@ -193,7 +205,7 @@ def _dependencies(plan: _Plan, draft: Draft) -> list[Dependency]:
     for dependency in draft.dependencies:
         parent = plan.answered_by.get(dependency.parent, dependency.parent)
         if parent not in plan.known and parent not in plan.new and parent not in plan.owned:
-            raise NotFound(f"There is no task {dependency.parent} to depend on.", field="after")
+            raise NotFound(f"There is no task {dependency.parent} to depend on.", field=dependency.kind)
         found[Dependency(parent, dependency.kind)] = None
     return list(found)
 

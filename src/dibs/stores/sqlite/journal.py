@@ -55,6 +55,8 @@ def write_journal(tx: Transaction, task_id: str, fence: int, entries: Sequence[E
     row = work.get(task_id)
     if not row.held or row.fence != fence:
         raise refusals.lease_lost(task_id, fence)
+    if row.over_timeout(tx.now):
+        raise refusals.over_timeout(task_id, fence, row.timeout_s)
     written = []
     for entry in entries:
         kept = write(tx, row.n, entry)

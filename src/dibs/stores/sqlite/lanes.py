@@ -47,6 +47,10 @@ class Lanes:
         self._ids: dict[LaneKey, int] = {}
         self._served: dict[tuple[object, ...], list[int]] = {}
 
+    def forget(self) -> None:
+        """Read the lanes again before they are used: a transaction that wrote some may have been undone."""
+        self.version = -1
+
     def refresh(self, tx: Transaction, version: int) -> None:
         """Read the lanes again if the counter is not the one they were read at."""
         if version == self.version:

@@ -54,7 +54,7 @@ def _new_edges(work: Work, row: Row, dependencies: Sequence[Dependency]) -> list
     for dependency in dependencies:
         parent = parents.get(dependency.parent)
         if parent is None:
-            raise refusals.no_task(dependency.parent, field="after")
+            raise refusals.no_task(dependency.parent, field=dependency.kind)
         if (parent.n, dependency.kind) not in seen:
             seen.add((parent.n, dependency.kind))
             new.append((parent, dependency.kind))

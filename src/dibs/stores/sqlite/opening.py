@@ -7,6 +7,7 @@ Every refusal is one sentence that says what to do.
 from __future__ import annotations
 
 import os
+import time
 from typing import TYPE_CHECKING
 
 import apsw
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 APPLICATION_ID = 0x64696273  # "dibs"
 _MIGRATIONS = os.path.join(os.path.dirname(__file__), "migrations")
 _BUSY_MS = 30_000
+_WHOSE = """
+SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)
+FROM pragma_application_id, pragma_user_version
+"""
 CHECKPOINT_PAGES = 4_000
 """How long the log may get before it is moved to its place."""
 
@@ -83,7 +88,7 @@ def migrate(connection: apsw.Connection, turns: Turns, path: str) -> None:
     try:
         if _journal(connection) != "wal":
             _version(connection, path)
-            connection.execute("PRAGMA journal_mode = WAL")
+            _use_log(connection)
         connection.execute("BEGIN IMMEDIATE")
         try:
             version = _version(connection, path)
@@ -122,16 +127,44 @@ def unavailable(error: apsw.Error | OSError, path: str) -> Unavailable:
     return Unavailable(f"The database {path} {advice} ({error}).")
 
 
+def identity(path: str) -> tuple[int, int] | None:
+    """Which file is at this path now; None if there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def moved(path: str) -> Unavailable:
+    """What is said instead of writing into a file that nobody else can find any more."""
+    return Unavailable(f"The database {path} was deleted or replaced while it was in use: connect again.")
+
+
+def _use_log(connection: apsw.Connection) -> None:
+    """Switch to write-ahead logging. This statement does not wait for others by itself."""
+    until = time.monotonic() + _BUSY_MS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.01)
+        else:
+            return
+
+
 def _journal(connection: apsw.Connection) -> str:
     return str(connection.execute("PRAGMA journal_mode").get)
 
 
 def _version(connection: apsw.Connection, path: str) -> int:
     """The schema's version; 0 for a file that is still empty. Refuses files that are not ours or too new."""
-    application = connection.execute("PRAGMA application_id").get
-    version = int(connection.execute("PRAGMA user_version").get)
+    # One statement, so that another process that is just creating the file is seen before or after, not in between.
+    [(application, version, tables)] = connection.execute(_WHOSE)
     if application != APPLICATION_ID:
-        if application or version or connection.execute("SELECT count(*) FROM sqlite_schema").get:
+        if application or version or tables:
             raise Unavailable(
                 f"{path} is a database of another program: choose another path, dibs will not touch that one."
             )
@@ -140,7 +173,7 @@ def _version(connection: apsw.Connection, path: str) -> int:
         raise Unavailable(
             f"{path} was written by a newer dibs (schema {version}, this one knows {newest_version()}): upgrade dibs."
         )
-    return version
+    return int(version)
 
 
 def _migrations() -> list[tuple[int, str]]:

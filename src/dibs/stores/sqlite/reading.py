@@ -17,7 +17,7 @@ from dibs.model.instants import from_micros
 from dibs.model.status import DagStatus, Outcome, Status
 from dibs.model.views import Page
 from dibs.rules import graph
-from dibs.rules.handover import as_input
+from dibs.rules.handover import by_name
 from dibs.stores import refusals
 from dibs.stores.sqlite import rows
 from dibs.stores.sqlite.rows import Row, decode, encode, fill, instant
@@ -137,6 +137,7 @@ def claims_of(tx: Transaction, found: Sequence[Row]) -> list[Claim]:
             lease_s=row.lease_s or 0.0,
             lease_expires_at=instant(row.lease_expires_at),
             timeout_s=row.timeout_s,
+            context=task.context,
         )
         for row, task in zip(found, tasks_of(tx, found), strict=True)
     }
@@ -147,10 +148,14 @@ def claims_of(tx: Transaction, found: Sequence[Row]) -> list[Claim]:
 def add_context(tx: Transaction, claims: dict[int, Claim], joined: list[int], tried: list[int]) -> None:
     """Put inputs and children into claims with dependencies; attempts and checkpoints into those tried before."""
     if joined:
-        for number, kind, id, ref, output in tx.connection.execute(_INPUTS, (encode(joined).decode(),)):
-            claim = claims[number]
-            outputs = claim.children if kind == "child" else claim.inputs
-            outputs[ref or id] = as_input(id, output)
+        parents: dict[tuple[int, bool], list[tuple[str, str | None, str | None]]] = {}
+        for number, kind, *parent in tx.connection.execute(_INPUTS, (encode(joined).decode(),)):
+            parents.setdefault((number, kind == "child"), []).append((parent[0], parent[1], parent[2]))
+        for (number, spawned), outputs in parents.items():
+            if spawned:
+                claims[number].children = by_name(outputs)
+            else:
+                claims[number].inputs = by_name(outputs)
     if tried:
         for number in tried:
             claims[number].previous_attempts = attempts_of(tx, number)[-SHOWN_ATTEMPTS:]

@@ -34,7 +34,13 @@ SELECT id FROM dags WHERE project = ? AND key = ? AND key IS NOT NULL AND status
 
 
 def revive(
-    tx: Transaction, lanes: Lanes, task_id: str, payload: bytes | None, delay_s: float, keep_steps: bool
+    tx: Transaction,
+    lanes: Lanes,
+    task_id: str,
+    payload: bytes | None,
+    body_hash: str | None,
+    delay_s: float,
+    keep_steps: bool,
 ) -> Task:
     """All that comes back does so in one commit, or nothing does."""
     work = Work(tx)
@@ -48,6 +54,8 @@ def revive(
             f"Task {task_id} waits for {stopper.id}, which is {stopper.status}: retry that one first."
         )
     coming_back = _who_comes_back(work, row, followers, parents)
+    if payload is not None and body_hash is not None and row.key is not None:
+        _change_body_hash(tx, row, body_hash)
     _check_keys(work, coming_back)
     if payload is not None:
         change_spec(tx, row.n, "payload", payload)
@@ -104,6 +112,15 @@ def _who_comes_back(work: Work, row: Row, followers: list[Row], parents: dict[in
         follower.cause = cause
         work.touch(follower)
     return list(coming_back.values())
+
+
+def _change_body_hash(tx: Transaction, row: Row, body_hash: str) -> None:
+    """Another payload is another request; a key made of the content follows it. Its task still counts as ended."""
+    if row.key == row.body_hash:
+        row.key = body_hash
+        change_spec(tx, row.n, "key", encode(body_hash))
+    row.body_hash = body_hash
+    tx.run("UPDATE tasks SET key = ?, body_hash = ? WHERE n = ?", (row.key, row.body_hash, row.n))
 
 
 def _check_keys(work: Work, coming_back: list[Row]) -> None:

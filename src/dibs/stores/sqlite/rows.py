@@ -34,7 +34,10 @@ ADD_SPECS = "INSERT INTO specs (n, spec) SELECT ?1 + key + 1, value FROM json_ea
 
 
 class Row(Struct, array_like=True):
-    """One row of `tasks`; the fields are its columns. Those up to `created_at` never change after insert."""
+    """One row of `tasks`; the fields are its columns. Those up to `created_at` are not saved with it.
+
+    They never change after insert, but for key and body hash when a retry brings another payload.
+    """
 
     n: int
     project: str
@@ -117,6 +120,10 @@ class Row(Struct, array_like=True):
     def final(self) -> bool:
         """Whether it ended."""
         return self.status in FINAL
+
+    def over_timeout(self, now: int) -> bool:
+        """Whether the attempt under way has had its time."""
+        return self.timeout_at is not None and self.timeout_at <= now
 
     def rerank(self, now: int) -> None:
         """Set the rank of a task that is or was ready, as of now, and when a deadline changes it next."""

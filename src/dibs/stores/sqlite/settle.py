@@ -9,12 +9,13 @@ from dibs.errors import IllegalTransition
 from dibs.model.claim import Settled
 from dibs.model.instants import seconds
 from dibs.model.status import FAILURES, Outcome, Status
+from dibs.rules.validation import INLINE_OUTPUT_BYTES
 from dibs.stores import refusals
 from dibs.stores.sqlite.cascade import STEP, Cascade
 from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.rows import HELD, decode, encode, instant
 from dibs.stores.sqlite.statements import sql
-from dibs.stores.sqlite.work import LONG_OUTPUT, Work
+from dibs.stores.sqlite.work import Work
 from dibs.stores.values import BY_DUTY
 
 if TYPE_CHECKING:
@@ -34,14 +35,14 @@ def settle(tx: Transaction, lanes: Lanes, settlements: Sequence[Settlement]) -> 
     ids = [settlement.task_id for settlement in settlements]
     [found] = tx.row(sql("settle_look"), (encode(ids).decode(),))
     states: dict[str, list[Any]] = {state[0]: state for state in decode(found)}
-    simple = [_is_simple(settlement, states.get(settlement.task_id)) for settlement in settlements]
+    simple = [_is_simple(settlement, states.get(settlement.task_id), tx.now) for settlement in settlements]
     if len(states) == len(settlements) and all(simple):
         return _complete(tx, settlements, states)
     return _Settling(tx, lanes, ids).apply(settlements)
 
 
-def _is_simple(settlement: Settlement, state: list[Any] | None) -> bool:
-    """Whether a held task completed, nothing waits for it, and nothing is to be added up."""
+def _is_simple(settlement: Settlement, state: list[Any] | None, now: int) -> bool:
+    """Whether a held task completed in time, nothing waits for it, and nothing is to be added up."""
     return (
         state is not None
         and settlement.next is Status.COMPLETED
@@ -50,6 +51,7 @@ def _is_simple(settlement: Settlement, state: list[Any] | None) -> bool:
         and state[3] == settlement.fence
         and not state[5]
         and state[6] == 1
+        and (state[8] is None or state[8] > now)
         and settlement.counts_attempt
         and not settlement.counts_crash
         and not settlement.releases
@@ -63,7 +65,7 @@ def _is_simple(settlement: Settlement, state: list[Any] | None) -> bool:
         and settlement.error is None
         and settlement.exit_code is None
         and settlement.fingerprint is None
-        and (settlement.output is None or len(settlement.output) <= LONG_OUTPUT)
+        and (settlement.output is None or len(settlement.output) <= INLINE_OUTPUT_BYTES)
     )
 
 
@@ -77,7 +79,7 @@ def _complete(
     by_agent: list[tuple[str | None, list[Any]]] = []
     answers: list[Settled | DibsError] = []
     for settlement in settlements:
-        id, number, _, fence, dag, _, _, agent = states[settlement.task_id]
+        id, number, _, fence, dag, _, _, agent, _ = states[settlement.task_id]
         output, decision = settlement.output, settlement.decision
         attempts.append(
             (
@@ -132,6 +134,8 @@ class _Settling:
             return self._settled_before(row, settlement)
         if settlement.by_duty and not _still_over(row, settlement, self.tx.now):
             return refusals.lease_lost(row.id, settlement.fence)
+        if settlement.outcome is Outcome.COMPLETED and row.over_timeout(self.tx.now):
+            return refusals.over_timeout(row.id, settlement.fence, row.timeout_s)
         return self._end(row, settlement)
 
     def _settled_before(self, row: Row, settlement: Settlement) -> Settled | DibsError:
@@ -148,7 +152,8 @@ class _Settling:
                     status=status,
                     retry_at=instant(retry_at),
                 )
-            if outcome == Outcome.EXPIRED or digest == BY_DUTY:
+            taken_away = outcome == Outcome.EXPIRED or digest == BY_DUTY
+            if taken_away or row.fence > settlement.fence:
                 return refusals.lease_lost(row.id, settlement.fence)
             return IllegalTransition(f"The claim of task {row.id} under fence {settlement.fence} ended as {outcome}.")
         if cancelled_unwritten(row, settlement.fence) and not settlement.by_duty:
@@ -232,9 +237,10 @@ class _Settling:
 
 
 def _keep_results(row: Row, settlement: Settlement) -> None:
-    """Output and decision of the work; error, reason and exit code of the last failure."""
+    """Output and decision of the work; error and reason of the last failure; exit code of either."""
     if settlement.next is Status.COMPLETED:
         row.error = row.reason = None
+        row.exit_code = settlement.exit_code
     elif settlement.outcome in FAILURES:
         row.error = settlement.error
         row.reason = settlement.reason

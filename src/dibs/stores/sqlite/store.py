@@ -49,6 +49,7 @@ class SqliteStore:
         self.url = f"sqlite:{engine.path}"
         self._engine = engine
         self._lanes = Lanes()
+        engine.undone = self._lanes.forget
         self._seen_lanes = Lanes()
         """The reader's own: it runs in another thread."""
         self._claiming: Claiming | None = None
@@ -130,12 +131,18 @@ class SqliteStore:
         )
 
     async def revive(
-        self, task_id: str, *, payload: bytes | None = None, delay_s: float = 0.0, keep_steps: bool = True
+        self,
+        task_id: str,
+        *,
+        payload: bytes | None = None,
+        body_hash: str | None = None,
+        delay_s: float = 0.0,
+        keep_steps: bool = True,
     ) -> Task:
         from dibs.stores.sqlite import revive
 
         return await self._engine.write(
-            lambda tx: revive.revive(tx, self._lanes, task_id, payload, delay_s, keep_steps)
+            lambda tx: revive.revive(tx, self._lanes, task_id, payload, body_hash, delay_s, keep_steps)
         )
 
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dibs.model.instants import seconds
-from dibs.rules import graph
+from dibs.rules import graph, schedule
+from dibs.stores import refusals
 from dibs.stores.sqlite import reading
 from dibs.stores.sqlite.cascade import STEP, Cascade
 from dibs.stores.sqlite.engine import UNKNOWN
@@ -67,7 +68,7 @@ def elect_glance(tx: Transaction, intervals_s: Mapping[str, float]) -> list[str]
 
 def _due_duties(tx: Transaction, intervals_s: Mapping[str, float]) -> list[str]:
     at = dict(tx.connection.execute("SELECT name, due_at FROM duties"))
-    return [duty for duty in intervals_s if at.get(duty, 0) <= tx.now]
+    return [duty for duty, interval_s in intervals_s.items() if schedule.due(at.get(duty), tx.now, interval_s)]
 
 
 def postpone(tx: Transaction, duty: str, delay_s: float) -> None:
@@ -118,7 +119,7 @@ def _expired(tx: Transaction, work: Work, limit: int) -> list[Expired]:
         Expired(
             claim=claim,
             confirmed=bool(row.confirmed),
-            timed_out=row.timeout_at is not None and row.timeout_at <= tx.now,
+            timed_out=row.over_timeout(tx.now),
         )
         for row, claim in zip(over, reading.claims_of(tx, over), strict=True)
     ]
@@ -188,7 +189,7 @@ def overdue(tx: Transaction, limit: int) -> list[str]:
         marked.append(row.id)
         if row.on_deadline == "cancel":
             cascade = Cascade(work, STEP)
-            cascade.cancel(row, "deadline", cause=None, requested=False, text=None)
+            cascade.cancel(row, "deadline", cause=None, requested=False, text=refusals.DEADLINE_PASSED)
             cascade.run()
     work.flush()
     return marked

@@ -15,6 +15,7 @@ from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules.lifecycle import first_status
 from dibs.rules.usage import plus
+from dibs.rules.validation import INLINE_OUTPUT_BYTES
 from dibs.stores import refusals
 from dibs.stores.sqlite import rows
 from dibs.stores.sqlite.dags import Dags
@@ -25,9 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dibs.stores.sqlite.engine import Transaction
-
-LONG_OUTPUT = 64 * 1024
-"""Characters of output above which it is kept apart from its attempt."""
 
 ATTEMPT_COLUMNS = (
     "n, fence, number, agent, model, outcome, status, digest, reason, error, fingerprint, exit_code, retry_at,"
@@ -198,7 +196,7 @@ class Work:
         """Write the attempt, add up what it used, and let go of the lease. The caller moves the task on."""
         used = merge_usage(row.usage, usage)
         text = None if output is None else output.decode()
-        if text is not None and len(text) > LONG_OUTPUT:
+        if text is not None and len(text) > INLINE_OUTPUT_BYTES:
             self.tx.run("INSERT INTO blobs VALUES (?, ?, ?)", (row.n, row.fence, text))
             text = None
         self._attempts.append(

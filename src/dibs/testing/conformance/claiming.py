@@ -131,6 +131,25 @@ class Claiming(Topic):
         task = await queue.get(task.id)
         assert (task.progress, task.note) == (None, None)
 
+    async def test_a_claim_id_of_another_agent_returns_nothing_of_theirs(self, queue: Queue) -> None:
+        await queue.add_many([NewTask("job") for _ in range(3)])
+        first = await queue.claim("ada", limit=2, claim_id="once")
+        assert await queue.claim("bob", limit=2, claim_id="once") == []
+        again = await queue.claim("ada", limit=2, claim_id="once")
+        assert [claim.task.id for claim in again] == [claim.task.id for claim in first]
+
+    async def test_a_claim_carries_the_context_of_its_task(self, queue: Queue) -> None:
+        context = {"files": ["a.py"], "goal": "fix"}
+        await queue.add("job", context=context, retry="immediate")
+        await queue.add("plain")
+        claim = await take(queue, "job", claim_id="once")
+        assert (claim.context, claim.task.context) == (context, context)
+        (same,) = await queue.claim("ada", types=["job"], claim_id="once")
+        assert same.context == context
+        await queue.fail(claim, "no")
+        assert (await take(queue, "job")).context == context
+        assert (await take(queue, "plain")).context is None
+
     async def test_repeating_a_claim_id_returns_the_same_claims(self, queue: Queue) -> None:
         await queue.add_many([NewTask("job", number) for number in range(4)])
         first = await queue.claim("ada", limit=2, claim_id="once")

@@ -49,9 +49,11 @@ class Deadlines(Topic):
         await elapse(queue, clock, 61)
         task = await queue.get(task.id)
         assert (task.status, task.reason, task.overdue) == (Status.CANCELLED, "deadline", True)
+        assert task.cancel_reason == "its deadline passed"
         assert (await queue.renew(claim)).cancel
         child = await queue.get(child.id)
         assert (child.status, child.reason, child.cause) == (Status.CANCELLED, "dependency_failed", task.id)
+        assert child.cancel_reason is None
         assert (await queue.get_dag(task.dag_id)).status == DagStatus.FAILED
 
     async def test_a_missed_deadline_of_one_task_leaves_the_rest_of_its_dag(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -122,6 +122,26 @@ class Graphs(Topic):
         await finish(queue, "parent")
         assert await status(queue, child) == Status.CANCELLED
         assert (await queue.retry(child.id)).status == Status.READY
+
+    async def test_parents_with_one_ref_are_told_apart_by_id(self, queue: Queue) -> None:
+        (one,) = await queue.add_many([NewTask("one", ref="draft")])
+        (two,) = await queue.add_many([NewTask("two", ref="draft")])
+        await queue.add("child", after=[two, one])
+        await finish(queue, "one", 1)
+        await finish(queue, "two", 2)
+        assert (await take(queue, "child")).inputs == {"draft": 2, one.id: 1}
+
+    async def test_an_unknown_parent_is_named_by_the_field_it_came_in(self, queue: Queue) -> None:
+        task = await queue.add("job")
+        unknown = "task_00000000000000000000000000"
+        for field in ("after", "after_ended"):
+            options: dict[str, Any] = {field: [unknown]}
+            with pytest.raises(NotFound) as caught:
+                await queue.add("child", **options)
+            assert caught.value.field == field
+            with pytest.raises(NotFound) as caught:
+                await queue.link(task.id, **options)
+            assert caught.value.field == field
 
     async def test_after_ended_runs_whatever_became_of_the_parent(self, queue: Queue) -> None:
         for end in ("complete", "fail", "cancel"):

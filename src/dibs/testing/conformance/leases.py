@@ -95,6 +95,14 @@ class Leases(Topic):
         with pytest.raises(LeaseLost):
             await queue.renew((claim.task.id, 9))
 
+    async def test_a_lost_lease_names_the_fence(self, queue: Queue) -> None:
+        await queue.add("job")
+        claim = await take(queue)
+        for attempt in (queue.renew, queue.start, queue.complete, queue.release):
+            with pytest.raises(LeaseLost) as caught:
+                await attempt((claim.task.id, 9))
+            assert caught.value.field == "fence"
+
     async def test_an_unknown_task_is_not_found(self, queue: Queue) -> None:
         for attempt in (queue.renew, queue.start, queue.complete, queue.release):
             with pytest.raises(NotFound):

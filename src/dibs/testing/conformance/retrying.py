@@ -9,7 +9,7 @@ import pytest
 
 from dibs.errors import IllegalTransition, Invalid, KeyReused, NotFound
 from dibs.model.status import DagStatus, Status
-from dibs.model.task import NewTask
+from dibs.model.task import CONTENT, NewTask
 from dibs.testing.conformance.topic import Topic, elapse, finish, kill, status, story, take
 
 if TYPE_CHECKING:
@@ -167,6 +167,37 @@ class Retrying(Topic):
         with pytest.raises(KeyReused):
             await queue.retry(old.id)
         assert await status(queue, old) == Status.CANCELLED
+
+    async def test_another_payload_makes_the_key_stand_for_another_request(self, queue: Queue) -> None:
+        task = await queue.add("job", 1, key="k")
+        await kill(queue, "job")
+        revived = await queue.retry(task.id, payload=2)
+        assert (revived.key, revived.payload) == ("k", 2)
+        assert (await queue.add("job", 2, key="k")).id == task.id
+        with pytest.raises(KeyReused):
+            await queue.add("job", 1, key="k")
+
+    async def test_a_key_made_of_the_content_follows_another_payload(self, queue: Queue) -> None:
+        task = await queue.add("job", 1, key=CONTENT)
+        await kill(queue, "job")
+        revived = await queue.retry(task.id, payload=2)
+        assert revived.key is not None
+        assert revived.key != task.key
+        assert (await queue.get(task.id)).key == revived.key
+        assert (await queue.add("job", 2, key=CONTENT)).id == task.id
+        assert (await queue.add("job", 1, key=CONTENT)).id != task.id
+
+    async def test_a_payload_whose_content_key_is_taken_is_refused_and_changes_nothing(self, queue: Queue) -> None:
+        task = await queue.add("job", 1, key=CONTENT)
+        await kill(queue, "job")
+        owner = await queue.add("job", 2, key=CONTENT)
+        before = await queue.get(task.id)
+        with pytest.raises(KeyReused):
+            await queue.retry(task.id, payload=2)
+        assert await queue.get(task.id) == before
+        assert (await queue.add("job", 2, key=CONTENT)).id == owner.id
+        await queue.retry(task.id)
+        assert (await queue.add("job", 1, key=CONTENT)).id == task.id
 
     async def test_steps_are_kept_unless_told_otherwise(self, queue: Queue) -> None:
         task = await queue.add("job")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dibs import settling
 from dibs.errors import IllegalTransition, LeaseLost
 from dibs.model.retry import NOT_RETRIED, Retry
 from dibs.model.status import Outcome, Status
@@ -79,9 +80,12 @@ class Settling(Topic):
         answer = await queue.fail(old, "no")
         new = await take(queue)
         assert await queue.fail(old, "no") == answer
-        with pytest.raises((IllegalTransition, LeaseLost)):
-            await queue.complete(old, "yes")
+        for other in (queue.complete(old, "yes"), queue.fail(old, "something else"), queue.release(old)):
+            with pytest.raises(LeaseLost):
+                await other
         await queue.complete(new)
+        with pytest.raises(LeaseLost):
+            await queue.complete(old, "yes")
 
     async def test_an_old_fence_that_expired_is_lost(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job")
@@ -249,6 +253,20 @@ class Settling(Topic):
         await queue.complete(await take(queue))
         task = await queue.get(task.id)
         assert (task.error, task.reason, task.attempts) == (None, None, 2)
+
+    async def test_completion_has_an_exit_code_of_its_own(self, queue: Queue) -> None:
+        task = await queue.add("job", retry="immediate", max_attempts=5)
+        await queue.fail(await take(queue), "once", exit_code=3)
+        assert (await queue.get(task.id)).exit_code == 3
+        await queue.complete(await take(queue))
+        assert (await queue.get(task.id)).exit_code is None
+        other = await queue.add("job", retry="immediate")
+        await queue.fail(await take(queue), "once", exit_code=3)
+        settlement = settling.completed(await take(queue), "fine")
+        settlement.exit_code = 0
+        await queue.settle([settlement])
+        assert (await queue.get(other.id)).exit_code == 0
+        assert [attempt.exit_code for attempt in await queue.history(other.id)] == [3, 0]
 
     async def test_usage_adds_up_over_attempts_and_unknown_is_not_zero(self, queue: Queue) -> None:
         task = await queue.add("job", retry="immediate", max_attempts=5)

@@ -131,15 +131,59 @@ class Spawning(Topic):
         again = await queue.spawn(await take(queue, "parent"), [NewTask("child")], name="search")
         assert [task.id for task in again] == [task.id for task in first]
 
-    async def test_a_spawn_that_was_recorded_is_answered_also_after_the_lease_was_lost(
+    async def test_a_spawn_that_was_recorded_is_refused_once_the_lease_is_lost(
         self, queue: Queue, clock: FakeClock
     ) -> None:
         await queue.add("parent")
         lost = await take(queue, lease=10)
-        first = await queue.spawn(lost, [NewTask("child")])
+        await queue.spawn(lost, [NewTask("child")], name="search")
         await elapse(queue, clock, 12)
-        again = await queue.spawn(lost, [NewTask("child")])
-        assert [task.id for task in again] == [task.id for task in first]
+        for wait in (False, True):
+            with pytest.raises(LeaseLost):
+                await queue.spawn(lost, [NewTask("child")], name="search", wait=wait)
+        held = await take(queue, "parent", agent="bob")
+        with pytest.raises(LeaseLost):
+            await queue.spawn(lost, [NewTask("child")], name="search")
+        assert await status(queue, held.task) == Status.RUNNING
+
+    async def test_a_spawn_that_suspended_its_parent_is_answered_again(self, queue: Queue) -> None:
+        await queue.add("parent")
+        claim = await take(queue)
+        first = await queue.spawn_below(claim, [NewTask("child")], wait=True, name="ask")
+        again = await queue.spawn_below(claim, [NewTask("child")], wait=True, name="ask")
+        assert (first.suspended, again.suspended, again.existing) == (True, True, [True])
+        assert [task.id for task in again.tasks] == [task.id for task in first.tasks]
+        assert len(await queue.history(claim.task.id)) == 1
+        await finish(queue, "child", "answer")
+        resumed = await take(queue, "parent")
+        late = await queue.spawn_below(claim, [NewTask("child")], wait=True, name="ask")
+        assert (late.suspended, [task.output for task in late.tasks]) == (True, ["answer"])
+        assert await status(queue, resumed.task) == Status.RUNNING
+
+    async def test_a_suspended_parent_can_spawn_nothing_else_under_its_old_fence(self, queue: Queue) -> None:
+        await queue.add("parent")
+        claim = await take(queue)
+        await queue.spawn(claim, [NewTask("child", 1)], wait=True, name="ask")
+        with pytest.raises(LeaseLost):
+            await queue.spawn(claim, [NewTask("child", 1)], name="ask")
+        with pytest.raises(LeaseLost):
+            await queue.spawn(claim, [NewTask("child", 1)], wait=True, name="ask more")
+        with pytest.raises(Conflict) as caught:
+            await queue.spawn(claim, [NewTask("child", 2)], wait=True, name="ask")
+        assert caught.value.code == "journal_mismatch"
+        assert len((await queue.find(type="child")).items) == 1
+
+    async def test_children_with_one_ref_are_told_apart_by_id(self, queue: Queue) -> None:
+        await queue.add("parent")
+        claim = await take(queue)
+        (early,) = await queue.spawn(claim, [NewTask("early", ref="part")], name="early")
+        (late,) = await queue.spawn(claim, [NewTask("late", ref="part")], name="late")
+        await finish(queue, "early", 1)
+        await queue.spawn_below(claim, [NewTask("early", ref="part")], wait=True, name="early")
+        await queue.spawn_below(claim, [NewTask("late", ref="part")], wait=True, name="late")
+        await finish(queue, "late", 2)
+        assert (await take(queue, "parent")).children == {"part": 1, late.id: 2}
+        assert early.id != late.id
 
     async def test_a_spawn_of_the_same_name_with_another_body_is_refused(self, queue: Queue) -> None:
         await queue.add("parent")

@@ -20,6 +20,7 @@ from dibs.testing.conformance.retention import Retention
 from dibs.testing.conformance.retrying import Retrying
 from dibs.testing.conformance.settling import Settling
 from dibs.testing.conformance.spawning import Spawning
+from dibs.testing.conformance.timeouts import Timeouts
 
 
 class StoreConformance(
@@ -44,6 +45,7 @@ class StoreConformance(
     Retrying,
     Settling,
     Spawning,
+    Timeouts,
     Waiting,
 ):
     """Every test. Subclass it in a test file under a name that pytest collects, and say how to open your store."""

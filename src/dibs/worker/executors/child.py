@@ -105,9 +105,11 @@ def _answer(verb: str, answer: dict[str, Any]) -> Any:
 
 
 def _plain(arguments: dict[str, Any]) -> dict[str, Any]:
-    """What crosses to the worker is JSON; a step's result is cleaned as any output is."""
-    if "value" in arguments:
-        return {**arguments, "value": validation.clean(arguments["value"])[0]}
+    """What crosses to the worker is JSON; a step's result and a checkpoint are cleaned as any output is."""
+    for name in ("value", "data"):
+        if name in arguments:
+            kept, sanitized = validation.clean(arguments[name])
+            return {**arguments, name: kept, "sanitized": sanitized}
     return arguments
 
 

@@ -14,6 +14,7 @@ UPDATE tasks SET
     confirmed = 0,
     error = NULL,
     reason = NULL,
+    exit_code = NULL,
     output_fence = fence,
     output_sanitized = 0
 WHERE n IN (SELECT value FROM json_each(?1))

@@ -1,4 +1,4 @@
 -- The states of tasks (?1, ids) in one row, in that order: what tells whether settling them is simple.
-SELECT json_group_array(json_array(t.id, t.n, t.status, t.fence, t.dag, t.has_dependents, t.usage IS NULL, t.agent))
+SELECT json_group_array(json_array(t.id, t.n, t.status, t.fence, t.dag, t.has_dependents, t.usage IS NULL, t.agent, t.timeout_at))
 FROM json_each(?1) AS j
 CROSS JOIN tasks AS t ON t.id = j.value

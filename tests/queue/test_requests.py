@@ -1,0 +1,96 @@
+"""What the verbs refuse before any store hears of it, and what they take for the same request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import dibs
+
+Wrong = Callable[[dibs.SyncQueue], Any]
+
+
+def held(queue: dibs.SyncQueue) -> dibs.Claim:
+    queue.add("parent")
+    [claim] = queue.claim("ada", types=["parent"])
+    return claim
+
+
+WRONG: list[tuple[str, Wrong]] = [
+    ("claim", lambda queue: queue.renew(None)),  # type: ignore[arg-type]
+    ("claim", lambda queue: queue.renew(queue.add("a"))),  # type: ignore[arg-type]
+    ("start", lambda queue: queue.claim("ada", start="no")),  # type: ignore[arg-type]
+    ("cursor", lambda queue: queue.find(cursor=5)),  # type: ignore[arg-type]
+    ("type", lambda queue: queue.find(type=5)),  # type: ignore[arg-type]
+    ("text", lambda queue: queue.find(text="\0")),
+    ("after", lambda queue: next(queue.events(after="x"))),  # type: ignore[arg-type]
+    ("after", lambda queue: queue.link(queue.add("a").id)),
+    ("dag", lambda queue: queue.add_dag("t", [dibs.NewTask("a", dag="dag_other")])),
+    ("dag", lambda queue: queue.spawn(held(queue), [dibs.NewTask("a", dag="dag_other")])),
+    ("coalesce_window", lambda queue: queue.add("a", coalesce_window=9)),
+    ("context", lambda queue: queue.add("a", context={"refs": ["task:x:output"]})),
+    ("timeout", lambda queue: queue.add("a", timeout=True)),
+    ("ask", lambda queue: queue.ask(held(queue), "Which colour?")),
+    ("inbox", lambda queue: queue.inbox()),
+]
+
+
+@pytest.mark.parametrize(("field", "wrong"), WRONG)
+def test_a_wrong_request_is_refused_with_its_field(field: str, wrong: Wrong) -> None:
+    with dibs.connect_sync("memory:") as queue:
+        queue.add("a", timeout=1)
+        with pytest.raises(dibs.Invalid) as caught:
+            wrong(queue)
+        assert caught.value.field == field
+
+
+@pytest.mark.parametrize(("arguments", "field"), [({"url": 5}, "url"), ({"url": "memory:", "token": "x"}, "token")])
+def test_a_connection_that_makes_no_sense_is_refused(arguments: dict[str, Any], field: str) -> None:
+    with pytest.raises(dibs.Invalid) as caught:
+        dibs.connect_sync(**arguments)
+    assert caught.value.field == field
+
+
+def test_a_verb_that_never_was_is_an_ordinary_attribute_error() -> None:
+    with dibs.connect_sync("memory:") as queue, pytest.raises(AttributeError):
+        queue.dequeue()
+
+
+def test_a_keyed_plan_written_down_twice_is_one_dag() -> None:
+    with dibs.connect_sync("memory:") as queue:
+        found = []
+        for _ in range(2):
+            with queue.dag("Release", key="release-7") as plan:
+                build = plan.add("build", {"version": 7}, requires={"gpu", "git"})
+                plan.add("deploy", after=[build])
+            found.append(plan.id)
+        assert found[0] == found[1]
+        assert queue.stats().by_status == {"ready": 1, "pending": 1}
+
+
+@pytest.mark.parametrize(
+    "change", [{"priority": 5}, {"assignee": "bob"}, {"payload": {"version": 8}}, {"tags": ["x"]}, {"timeout": "5m"}]
+)
+def test_a_keyed_dag_with_any_other_field_is_another_body(change: dict[str, Any]) -> None:
+    with dibs.connect_sync("memory:") as queue:
+        queue.add_dag("Release", [dibs.NewTask("build", {"version": 7})], key="release-7")
+        other = dibs.NewTask(**{"type": "build", "payload": {"version": 7}, **change})
+        with pytest.raises(dibs.KeyReused):
+            queue.add_dag("Release", [other], key="release-7")
+        with pytest.raises(dibs.KeyReused):
+            queue.add_dag("Another title", [dibs.NewTask("build", {"version": 7})], key="release-7")
+
+
+def test_retention_can_be_set_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dibs.requests import retention_s
+
+    assert retention_s(None) == 7 * 86_400
+    monkeypatch.setenv("DIBS_RETENTION", "30d")
+    assert retention_s(None) == 30 * 86_400
+    assert retention_s("1h") == 3_600
+    monkeypatch.setenv("DIBS_RETENTION", "soon")
+    with pytest.raises(dibs.Invalid) as caught:
+        dibs.connect_sync("memory:")
+    assert caught.value.field == "retention"
