@@ -101,6 +101,8 @@ def _was_suspended(spawner: Record, fence: int) -> bool:
 def _check_spawner(state: State, spawner: Record, spawn: Spawn, count: int) -> None:
     if not spawner.held_under(spawn.fence):
         raise refusals.lease_lost(spawner.id, spawn.fence)
+    if spawner.over_timeout(state.now):
+        raise refusals.over_timeout(spawner.id, spawn.fence, spawner.timeout_s)
     if len(state.children.get(spawner.id, ())) + count > spawn.max_children:
         raise Invalid(f"Task {spawner.id} may have at most {spawn.max_children} children.", field="children")
 

@@ -136,6 +136,8 @@ def _was_suspended(work: Work, spawner: Row, fence: int) -> bool:
 def _check_spawner(work: Work, spawner: Row, spawn: Spawn, count: int) -> None:
     if not _held_under(spawner, spawn.fence):
         raise refusals.lease_lost(spawner.id, spawn.fence)
+    if spawner.over_timeout(work.now):
+        raise refusals.over_timeout(spawner.id, spawn.fence, spawner.timeout_s)
     [children] = work.tx.row("SELECT count(*) FROM tasks WHERE parent = ?", (spawner.id,))
     if children + count > spawn.max_children:
         raise Invalid(f"Task {spawner.id} may have at most {spawn.max_children} children.", field="children")

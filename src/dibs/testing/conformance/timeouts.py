@@ -37,7 +37,8 @@ class Timeouts(Topic):
             *await store.settle([settling.completed(claim, "late")]),
             *await store.settle([settling.completed(claim, "late", usage=Usage(cost_usd=0.1))]),
         ]
-        for verb in (queue.checkpoint(claim, {"page": 2}), queue.log(claim, "still here")):
+        spawning = queue.spawn(claim, [NewTask("late")], wait=True)
+        for verb in (queue.checkpoint(claim, {"page": 2}), queue.log(claim, "still here"), spawning):
             with pytest.raises(LeaseLost) as caught:
                 await verb
             answers.append(caught.value)
