@@ -516,3 +516,12 @@ def test_the_shell_path_imports_neither_asyncio_nor_threading(path: str) -> None
     program = "import sys; before = set(sys.modules); import apsw, msgspec; before |= set(sys.modules)\n" + program
     ran = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, timeout=60, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_specification_that_is_no_longer_json_is_called_damage(path: str) -> None:
+    store = SqliteStore.open(path, blocking=True)
+    inserted = drive(store.insert(Insertion(drafts=[draft()])))
+    store._engine._writer.execute("UPDATE specs SET spec = 'nothing'")
+    with pytest.raises(Unavailable, match="damaged"):
+        drive(store.get([inserted.tasks[0].id]))
+    drive(store.close())

@@ -94,13 +94,14 @@ class Store(Protocol):
         those children is not final (it was retried), its `child` edge is opened again and the spawner is suspended
         again. Not held, but `wait` and this fence's attempt ended as `suspended`: the reply may have been lost, so
         the children again, `suspended` true, and nothing changes. Not held otherwise: LeaseLost, journaled or not.
-        Nothing journaled: the spawner must have at most `max_children` children with these (Invalid, field
-        `children`). A dag draft whose key exists (in the project, dag not cancelled or failed): the existing dag and
-        tasks with an equal hash, else KeyReused. A draft whose id exists is answered with that task. A draft whose
-        key belongs to a task that is not cancelled or dead-lettered: that task if the body hash is equal, else
-        KeyReused and nothing is added. Two drafts of one call with the same key: one task. Unknown parent: NotFound,
-        field `after` or `after_ended` as it was named. A dag named by `task.dag_id` that does not exist: NotFound,
-        field `dag`; that is failed, cancelled or closing: Conflict `dag_closed`.
+        An attempt over its timeout spawns nothing more (LeaseLost). Nothing journaled: the spawner must have at most
+        `max_children` children with these (Invalid, field `children`). A dag draft whose key exists (in the project,
+        dag not cancelled or failed): the existing dag and tasks with an equal hash, else KeyReused. A draft whose id
+        exists is answered with that task. A draft whose key belongs to a task that is not cancelled or dead-lettered:
+        that task if the body hash is equal, else KeyReused and nothing is added. Two drafts of one call with the same
+        key: one task. Unknown parent: NotFound, field `after` or `after_ended` as it was named. A dag named by
+        `task.dag_id` that does not exist: NotFound, field `dag`; that is failed, cancelled or closing: Conflict
+        `dag_closed`.
 
         A dependency on a task that ended is decided here: satisfied ones resolve; an `after` on a task
         that ended badly makes the new task cancelled (`dependency_failed`, cause and requested as in spreading).

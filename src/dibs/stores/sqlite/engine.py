@@ -17,6 +17,7 @@ from _thread import allocate_lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import apsw
+from msgspec import MsgspecError
 
 from dibs.errors import Unavailable
 from dibs.stores.sqlite import news, opening
@@ -310,9 +311,15 @@ class Engine:
 
     def _failure(self, error: Exception) -> Exception:
         """What whoever waits is told: troubles of the database as Unavailable, with what to do; the rest as it is."""
-        if not isinstance(error, apsw.Error | OSError):
+        if isinstance(error, MsgspecError | UnicodeDecodeError):
+            # What dibs wrote it can read; so this is no longer what it wrote.
+            failure = Unavailable(
+                f"The database {self.path} is damaged ({error}): restore it from a backup; `dibs doctor` tells more."
+            )
+        elif isinstance(error, apsw.Error | OSError):
+            failure = opening.unavailable(error, self.path)
+        else:
             return error
-        failure = opening.unavailable(error, self.path)
         failure.__cause__ = error
         return failure
 
