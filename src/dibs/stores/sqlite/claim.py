@@ -18,14 +18,15 @@ from dibs.model.task import Task
 from dibs.rules import matching, priority
 from dibs.stores.sqlite import reading, rows
 from dibs.stores.sqlite.dags import Dags
-from dibs.stores.sqlite.engine import UNKNOWN
+from dibs.stores.sqlite.jobs import UNKNOWN
 from dibs.stores.sqlite.rows import decode, encode
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.sqlite.stats import Offer
 from dibs.stores.values import Claimed, ClaimRequest
 
 if TYPE_CHECKING:
-    from dibs.stores.sqlite.engine import Transaction, Unknown
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.jobs import Unknown
     from dibs.stores.sqlite.lanes import Lanes
 
 HEARD_EVERY_S = 5.0

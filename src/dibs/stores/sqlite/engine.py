@@ -14,13 +14,14 @@ from __future__ import annotations
 import os
 import time
 from _thread import allocate_lock
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 from msgspec import MsgspecError
 
 from dibs.errors import Unavailable
-from dibs.stores.sqlite import news, opening
+from dibs.stores.sqlite import opening
+from dibs.stores.sqlite.jobs import LARGEST, UNKNOWN, Job, Unknown, take, take_more, tell
 from dibs.stores.sqlite.news import News
 from dibs.stores.sqlite.outbox import Outbox
 from dibs.stores.sqlite.turns import Turns
@@ -28,21 +29,13 @@ from dibs.stores.sqlite.turns import Turns
 if TYPE_CHECKING:
     import asyncio
     from _queue import SimpleQueue
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable
 
 T = TypeVar("T")
 
 _LONGEST_S = 0.2  # A group is cut here, so that no transaction keeps others waiting for long.
-_LARGEST = 256
 _BRIEF_S = 0.005  # A commit that takes longer is none to make in the event loop's own thread,
 _SHY_S = 0.2  # and for so long none is.
-
-
-class Unknown:
-    """What a glance returns when only a transaction can tell."""
-
-
-UNKNOWN = Unknown()
 
 
 class Transaction:
@@ -64,30 +57,6 @@ class Transaction:
         self.connection.execute(sql, parameters)
 
 
-class _Job(Generic[T]):
-    """One operation on its way through a thread, and who waits for it."""
-
-    __slots__ = ("failed", "future", "glance", "loop", "result", "work")
-
-    def __init__(
-        self,
-        work: Callable[[Transaction], T],
-        glance: Callable[[Transaction], T | Unknown] | None,
-        loop: asyncio.AbstractEventLoop | None = None,
-        future: asyncio.Future[T] | None = None,
-    ) -> None:
-        self.work = work
-        self.glance = glance
-        self.loop = loop
-        self.future = future
-        self.result: Any = None
-        self.failed = False
-
-    def fail(self, error: BaseException) -> None:
-        self.result = error
-        self.failed = True
-
-
 class Engine:
     """One database file as one process uses it."""
 
@@ -103,8 +72,8 @@ class Engine:
         """Called when a transaction is undone: what was remembered from inside it may not be so."""
         self._news = News(path, self._check_usable)
         self._reader: apsw.Connection | None = None
-        self._writes: SimpleQueue[_Job[Any] | None] | None = None
-        self._reads: SimpleQueue[_Job[Any] | None] | None = None
+        self._writes: SimpleQueue[Job[Any] | None] | None = None
+        self._reads: SimpleQueue[Job[Any] | None] | None = None
         self._threads: list[Any] = []
         self._shy_until = 0.0
         self._went_ahead = False
@@ -148,7 +117,7 @@ class Engine:
         """
         self._check_usable()
         if self.blocking:
-            job = _Job(work, glance)
+            job = Job(work, glance)
             with self._mutex:
                 self._serve([job])
             return self._answer(job)
@@ -190,7 +159,7 @@ class Engine:
         """Commit one job here and now."""
         import asyncio
 
-        job = _Job(work, None)
+        job = Job(work, None)
         started = time.monotonic()
         try:
             self._commit([job], begun=True)
@@ -206,7 +175,7 @@ class Engine:
             self._went_ahead = False
         return self._answer(job)
 
-    def _serve(self, jobs: list[_Job[Any]]) -> None:
+    def _serve(self, jobs: list[Job[Any]]) -> None:
         """Answer what needs no transaction, commit the rest, in as many transactions as the time limit asks for.
 
         What is handed over while others have their turn is taken along, and added to `jobs`.
@@ -231,7 +200,7 @@ class Engine:
             pass
         self._log_pages = 0
 
-    def _glanced(self, job: _Job[Any]) -> bool:
+    def _glanced(self, job: Job[Any]) -> bool:
         if job.glance is None:
             return False
         try:
@@ -245,8 +214,8 @@ class Engine:
         return True
 
     def _commit(
-        self, jobs: list[_Job[Any]], *, begun: bool = False, joined: list[_Job[Any]] | None = None
-    ) -> list[_Job[Any]]:
+        self, jobs: list[Job[Any]], *, begun: bool = False, joined: list[Job[Any]] | None = None
+    ) -> list[Job[Any]]:
         """One transaction for as many of the jobs as fit; the rest is returned. `joined` hears of those taken along."""
         connection = self._writer
         done = 0
@@ -259,7 +228,7 @@ class Engine:
                 if not begun:
                     connection.execute("BEGIN IMMEDIATE")
                 if joined is not None and self._writes is not None:
-                    late = _take_more(self._writes, _LARGEST - len(jobs))
+                    late = take_more(self._writes, LARGEST - len(jobs))
                     jobs = jobs + late
                     joined += late
                 started = time.monotonic()
@@ -291,7 +260,7 @@ class Engine:
                 job.fail(failure)
         return jobs[done:]
 
-    def _run_guarded(self, job: _Job[Any], outbox: Outbox) -> None:
+    def _run_guarded(self, job: Job[Any], outbox: Outbox) -> None:
         """Run one of several: if it fails, only what it did is undone."""
         connection = self._writer
         mark = outbox.mark()
@@ -329,7 +298,7 @@ class Engine:
         """Run `work` on one snapshot of the database."""
         self._check_usable()
         if self.blocking:
-            job = _Job(work, None)
+            job = Job(work, None)
             with self._mutex:
                 self._look(job, self._writer)
             return self._answer(job)
@@ -338,7 +307,7 @@ class Engine:
         assert self._reads is not None
         return await self._hand_over(self._reads, work, None)
 
-    def _look(self, job: _Job[Any], connection: apsw.Connection) -> None:
+    def _look(self, job: Job[Any], connection: apsw.Connection) -> None:
         try:
             connection.execute("BEGIN")
             try:
@@ -376,8 +345,8 @@ class Engine:
                 opening.tune(self._reader)
             except apsw.Error as error:
                 raise opening.unavailable(error, self.path) from error
-            writes: SimpleQueue[_Job[Any] | None] = SimpleQueue()
-            reads: SimpleQueue[_Job[Any] | None] = SimpleQueue()
+            writes: SimpleQueue[Job[Any] | None] = SimpleQueue()
+            reads: SimpleQueue[Job[Any] | None] = SimpleQueue()
             for name, work, queue in (
                 ("dibs-writer", self._write_loop, writes),
                 ("dibs-reader", self._read_loop, reads),
@@ -390,7 +359,7 @@ class Engine:
 
     async def _hand_over(
         self,
-        queue: SimpleQueue[_Job[Any] | None],
+        queue: SimpleQueue[Job[Any] | None],
         work: Callable[[Transaction], T],
         glance: Callable[[Transaction], T | Unknown] | None,
     ) -> T:
@@ -401,12 +370,12 @@ class Engine:
         with self._door:
             # After the end was put into the queue nobody would answer.
             self._check_usable()
-            queue.put(_Job(work, glance, loop, future))
+            queue.put(Job(work, glance, loop, future))
         return await future
 
-    def _write_loop(self, queue: SimpleQueue[_Job[Any] | None]) -> None:
+    def _write_loop(self, queue: SimpleQueue[Job[Any] | None]) -> None:
         while True:
-            jobs, more = _take(queue)
+            jobs, more = take(queue)
             if jobs:
                 with self._mutex:
                     self._serve(jobs)
@@ -414,19 +383,19 @@ class Engine:
             if not more:
                 return
 
-    def _read_loop(self, queue: SimpleQueue[_Job[Any] | None]) -> None:
+    def _read_loop(self, queue: SimpleQueue[Job[Any] | None]) -> None:
         assert self._reader is not None
         while True:
-            jobs, more = _take(queue)
+            jobs, more = take(queue)
             for job in jobs:
                 self._look(job, self._reader)
             self._deliver(jobs, wake=False)
             if not more:
                 return
 
-    def _deliver(self, jobs: list[_Job[Any]], *, wake: bool) -> None:
+    def _deliver(self, jobs: list[Job[Any]], *, wake: bool) -> None:
         """Hand the answers to the loops that wait for them: one call for each loop."""
-        loops: dict[Any, list[_Job[Any]]] = {}
+        loops: dict[Any, list[Job[Any]]] = {}
         for job in jobs:
             loops.setdefault(job.loop, []).append(job)
         if wake:
@@ -434,7 +403,7 @@ class Engine:
                 loops.setdefault(loop, [])
         for loop, mine in loops.items():
             try:
-                loop.call_soon_threadsafe(_tell, mine, self._news.waiters(loop) if wake else ())
+                loop.call_soon_threadsafe(tell, mine, self._news.waiters(loop) if wake else ())
             except RuntimeError:
                 # The loop has been closed: nobody waits any more. What was committed stays.
                 self._news.forget(loop)
@@ -450,7 +419,7 @@ class Engine:
             )
 
     @staticmethod
-    def _answer(job: _Job[T]) -> T:
+    def _answer(job: Job[T]) -> T:
         if job.failed:
             raise job.result
         answer: T = job.result
@@ -487,40 +456,3 @@ class Engine:
 
 def _nothing() -> None:
     """Until somebody wants to know."""
-
-
-def _take(queue: SimpleQueue[_Job[Any] | None]) -> tuple[list[_Job[Any]], bool]:
-    """Wait for something to do, then take all there is; False once the end was reached."""
-    jobs: list[_Job[Any]] = []
-    job = queue.get()
-    while job is not None:
-        jobs.append(job)
-        if len(jobs) >= _LARGEST or queue.empty():
-            return jobs, True
-        job = queue.get()
-    return jobs, False
-
-
-def _take_more(queue: SimpleQueue[_Job[Any] | None], most: int) -> list[_Job[Any]]:
-    """What has been handed over meanwhile. The end stays in the queue."""
-    jobs: list[_Job[Any]] = []
-    while len(jobs) < most and not queue.empty():
-        job = queue.get()
-        if job is None:
-            queue.put(None)
-            break
-        jobs.append(job)
-    return jobs
-
-
-def _tell(jobs: list[_Job[Any]], waiters: Collection[asyncio.Future[None]]) -> None:
-    """In the loop: give everybody their answers and wake who waits for news."""
-    for job in jobs:
-        future = job.future
-        if future is None or future.done():
-            continue
-        if job.failed:
-            future.set_exception(job.result)
-        else:
-            future.set_result(job.result)
-    news.wake(waiters)

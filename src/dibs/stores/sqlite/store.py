@@ -6,7 +6,8 @@ import os
 import time
 from typing import TYPE_CHECKING
 
-from dibs.stores.sqlite.engine import UNKNOWN, Engine
+from dibs.stores.sqlite.engine import Engine
+from dibs.stores.sqlite.jobs import UNKNOWN
 from dibs.stores.sqlite.lanes import Lanes
 from dibs.stores.sqlite.opening import newest_version
 

@@ -9,7 +9,7 @@ from dibs.rules import graph, schedule
 from dibs.stores import refusals
 from dibs.stores.sqlite import reading
 from dibs.stores.sqlite.cascade import STEP, Cascade
-from dibs.stores.sqlite.engine import UNKNOWN
+from dibs.stores.sqlite.jobs import UNKNOWN
 from dibs.stores.sqlite.rows import FINAL, encode
 from dibs.stores.sqlite.work import Work
 from dibs.stores.values import Expired
@@ -17,7 +17,8 @@ from dibs.stores.values import Expired
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dibs.stores.sqlite.engine import Transaction, Unknown
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.jobs import Unknown
 
 _DUE = """
 SELECT n FROM (
