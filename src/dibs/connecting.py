@@ -22,7 +22,10 @@ class Connecting:
         self._queue: Queue | None = None
 
     async def _open(self) -> Queue:
-        self._queue = self._open_queue()
+        import asyncio
+
+        # A file may have to be created or brought up to date first, or be locked: the event loop goes on meanwhile.
+        self._queue = await asyncio.to_thread(self._open_queue)
         return self._queue
 
     def __await__(self) -> Generator[Any, None, Queue]:
