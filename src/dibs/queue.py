@@ -634,6 +634,8 @@ class Queue:
         """Tasks that fit all that is given, newest first, a page at a time."""
         statuses: tuple[str, ...] | None = None
         if status is not None:
+            if not isinstance(status, str) and not hasattr(status, "__iter__"):
+                raise Invalid(f"status must be a status or a list of them, not {status!r:.80}.", field="status")
             statuses = (status,) if isinstance(status, str) else tuple(status)
             known = set(Status)
             for word in statuses:

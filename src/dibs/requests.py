@@ -95,7 +95,7 @@ def retention_s(retention: Any) -> float:
     """How long what ended is kept: as told, else as the environment says, else a week."""
     import os
 
-    wanted = os.environ.get("DIBS_RETENTION") if retention is None else retention
+    wanted = (os.environ.get("DIBS_RETENTION") or None) if retention is None else retention
     return RETENTION_S if wanted is None else validation.duration_s(wanted, "retention")
 
 

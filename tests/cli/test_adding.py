@@ -65,3 +65,9 @@ def test_url_and_json_may_stand_before_the_command(dibs: Run, tmp_path: Path) ->
     task = dibs("--url", other, "--json", "add", "t", ok=True).json
     assert dibs("show", task["id"], f"--url={other}").code == 0
     assert dibs("show", task["id"]).code == 4
+
+
+def test_a_title_may_stand_behind_options(dibs: Run) -> None:
+    id = dibs("add", "work", "--tag", "x", "Write the copy", "--priority", 3, ok=True).line
+    task = dibs("show", id, "--json", ok=True).json
+    assert (task["title"], task["tags"], task["priority"]) == ("Write the copy", ["x"], 3)

@@ -181,7 +181,7 @@ def test_all_who_wait_are_told_when_the_file_stays_locked(path: str, monkeypatch
                 took = time.monotonic() - started
             for answer in answers:
                 assert isinstance(answer, dibs.Unavailable)
-                assert "stayed locked by another program" in answer.message
+                assert "stayed locked" in answer.message
             assert took < 2.0, "they were told one after the other"
             await queue.add("work")
 
@@ -230,7 +230,7 @@ def test_a_process_stopped_in_a_transaction_is_named_and_its_end_frees_the_other
         queue.add("work")
         with _stopped_holder(path, "transaction"):
             started = time.monotonic()
-            with pytest.raises(dibs.Unavailable, match="stayed locked by another program"):
+            with pytest.raises(dibs.Unavailable, match="stayed locked"):
                 queue.add("work")
             assert time.monotonic() - started < 3
             assert queue.stats().by_status == {"ready": 1}, "reading goes on"

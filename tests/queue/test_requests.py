@@ -24,6 +24,7 @@ WRONG: list[tuple[str, Wrong]] = [
     ("start", lambda queue: queue.claim("ada", start="no")),  # type: ignore[arg-type]
     ("cursor", lambda queue: queue.find(cursor=5)),  # type: ignore[arg-type]
     ("type", lambda queue: queue.find(type=5)),  # type: ignore[arg-type]
+    ("status", lambda queue: queue.find(status=5)),  # type: ignore[arg-type]
     ("text", lambda queue: queue.find(text="\0")),
     ("after", lambda queue: next(queue.events(after="x"))),  # type: ignore[arg-type]
     ("after", lambda queue: queue.link(queue.add("a").id)),

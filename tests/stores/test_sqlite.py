@@ -150,7 +150,7 @@ def test_a_read_only_file_is_refused_whoever_asks(path: str, monkeypatch: pytest
 @pytest.mark.parametrize(
     ("error", "advice"),
     [
-        (apsw.BusyError("busy"), "locked by another program"),
+        (apsw.BusyError("busy"), "another program holds"),
         (apsw.FullError("full"), "disk is full"),
         (apsw.CorruptError("malformed"), "damaged"),
         (apsw.IOError("disk I/O"), "check the disk"),

@@ -53,7 +53,10 @@ def parse(name: str, command: Command, argv: Sequence[str]) -> argparse.Namespac
         indent = " " * len(f"usage: {parser.prog} ")
         parser.usage = f"{parser.format_usage().removeprefix('usage: ').rstrip()}\n{indent}-- CMD ARG…"
     try:
-        args = parser.parse_args(argv)
+        args, left = parser.parse_known_args(argv)
+        if left:
+            # An optional argument that stands behind an option is only found this way.
+            args = parser.parse_intermixed_args(argv)
     except HelpShown:
         return None
     except argparse.ArgumentError as error:

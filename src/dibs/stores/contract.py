@@ -10,9 +10,8 @@ Rules that hold for every method:
   It *holds* when the task's fence equals it and the task is claimed, running or validating. Otherwise:
   no such task → NotFound; the task is cancelled under this very fence → see each method; anything else → LeaseLost.
   LeaseLost has field `fence`.
-- **The timeout.** An attempt whose timeout is over is still held, but `renew`, `write_journal` and a settlement with
-  outcome COMPLETED are answered LeaseLost. Its agent may settle it with another outcome; the expiry duty ends it as
-  timed out.
+- **The timeout.** An attempt whose timeout is over is still held, but can only end as timed out, by its agent or by the
+  expiry duty: `renew`, `write_journal` and any other settlement by its agent are answered LeaseLost.
 - **Edges resolve once.** An edge is open until its parent ends in a way that satisfies its kind (`after`: completed;
   `after_ended`, `child`: any final status). Resolving is recorded on the edge, and only that lowers the
   child's count of open edges — also when the child is not pending at that moment. A pending task whose last edge
@@ -152,7 +151,7 @@ class Store(Protocol):
 
         Held: apply. An EXPIRED or TIMED_OUT-by-duty settlement is applied only while the lease or timeout is still
         over (else it is answered LeaseLost) — both are marked by outcome EXPIRED, or TIMED_OUT with digest `duty`.
-        COMPLETED while the attempt is over its timeout: LeaseLost.
+        Any outcome but TIMED_OUT by its agent while the attempt is over its timeout: LeaseLost.
         Not held, but this fence was settled before by its agent: with an equal digest the recorded answer; with
         another one LeaseLost if the task has been claimed again since, else IllegalTransition.
         A task cancelled under this fence: a settlement by its agent is answered IllegalTransition, and the attempt is

@@ -161,6 +161,10 @@ class Renewal(Struct, kw_only=True, gc=False):
     usage: Usage | None = None
 
 
+ENDS_ANY_TIME = frozenset({Outcome.TIMED_OUT, Outcome.EXPIRED})
+"""The only ways in which an attempt that is over its timeout can end."""
+
+
 class Settlement(Struct, kw_only=True, gc=False):
     """How a claim ended and what follows, decided by `rules` from the claim's snapshot.
 

@@ -309,10 +309,11 @@ class Worker:
                 ending = Completed(await handler.function(**arguments))
             else:
                 ending = await self._executors.run(work)
-        except KeyboardInterrupt:
-            self._end(work, Lost())
-            raise
         except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and handler.executor == "coroutine":
+                # Somebody interrupts this process; from a thread or child it is only how a handler failed.
+                self._end(work, Lost())
+                raise
             ending = ending_of(error)
         self._end(work, ending)
 

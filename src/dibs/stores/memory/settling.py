@@ -14,7 +14,7 @@ from dibs.model.status import FAILURES, Outcome, Status
 from dibs.stores import refusals
 from dibs.stores.memory import cascade, moving
 from dibs.stores.memory.snapshots import instant
-from dibs.stores.values import BY_DUTY
+from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
 if TYPE_CHECKING:
     from dibs.errors import DibsError
@@ -76,7 +76,7 @@ def settle(state: State, settlement: Settlement) -> Settled | DibsError:
         return _settled_before(state, record, settlement)
     if settlement.by_duty and not _still_over(record, settlement, state.now):
         return refusals.lease_lost(record.id, settlement.fence)
-    if settlement.outcome is Outcome.COMPLETED and record.over_timeout(state.now):
+    if settlement.outcome not in ENDS_ANY_TIME and record.over_timeout(state.now):
         return refusals.over_timeout(record.id, settlement.fence, record.timeout_s)
     return _apply(state, record, settlement)
 

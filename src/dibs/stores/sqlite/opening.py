@@ -111,7 +111,10 @@ def unavailable(error: apsw.Error | OSError, path: str) -> Unavailable:
     if isinstance(error, apsw.NotADBError):
         advice = "is not a SQLite database: choose another path, or move that file away"
     elif isinstance(error, apsw.BusyError | apsw.LockedError):
-        advice = "stayed locked by another program: close whatever holds a transaction open on it"
+        advice = (
+            "stayed locked: another program holds a transaction open on it, or a dibs process was stopped in the middle"
+            " of one; let it go on, or end it"
+        )
     elif isinstance(error, apsw.FullError):
         advice = "cannot grow, the disk is full: free some space and try again"
     elif isinstance(error, apsw.CorruptError):

@@ -16,7 +16,7 @@ from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.rows import HELD, decode, encode, instant
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.sqlite.work import Work
-from dibs.stores.values import BY_DUTY
+from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,7 +134,7 @@ class _Settling:
             return self._settled_before(row, settlement)
         if settlement.by_duty and not _still_over(row, settlement, self.tx.now):
             return refusals.lease_lost(row.id, settlement.fence)
-        if settlement.outcome is Outcome.COMPLETED and row.over_timeout(self.tx.now):
+        if settlement.outcome not in ENDS_ANY_TIME and row.over_timeout(self.tx.now):
             return refusals.over_timeout(row.id, settlement.fence, row.timeout_s)
         return self._end(row, settlement)
 

@@ -1,4 +1,4 @@
-"""Timeouts: an attempt that has had its time may still be ended by its agent, but neither prolonged nor completed."""
+"""Timeouts: an attempt that has had its time ends as timed out, whatever its agent says."""
 
 from __future__ import annotations
 
@@ -67,20 +67,25 @@ class Timeouts(Topic):
         assert isinstance(done, Settled)
         assert [await status(queue, claim.task) for claim in claims] == [Status.RUNNING, Status.COMPLETED]
 
-    @pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.TIMED_OUT, Outcome.RELEASED])
-    def test_its_agent_may_still_end_it_otherwise(self, outcome: Outcome) -> None:
-        async def check(_: Topic, queue: Queue, clock: FakeClock) -> None:
-            await queue.add("job", timeout=20)
+    async def test_its_agent_may_still_say_that_it_timed_out(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.add("job", timeout=20)
+        claim = await take(queue, lease=600)
+        clock.advance(21)
+        await queue.fail(claim, "too slow", reason="timeout")
+        (attempt,) = await queue.history(claim.task.id)
+        assert (attempt.outcome, attempt.agent, attempt.error) == (Outcome.TIMED_OUT, "ada", "too slow")
+
+    async def test_no_attempt_escapes_its_timeout_by_failing_or_giving_back(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        for rate_limited in (False, True):
+            task = await queue.add("job", timeout=20, max_attempts=1)
             claim = await take(queue, lease=600)
             clock.advance(21)
-            if outcome is Outcome.RELEASED:
-                await queue.release(claim)
-            else:
-                await queue.fail(claim, "too slow", reason="timeout" if outcome is Outcome.TIMED_OUT else "error")
-            (attempt,) = await queue.history(claim.task.id)
-            assert (attempt.outcome, attempt.agent) == (outcome, "ada")
-
-        self.run(check)
+            with pytest.raises(LeaseLost):
+                await (queue.fail(claim, "x", reason="rate_limit") if rate_limited else queue.release(claim))
+            ended = await queue.get(task.id)
+            assert (ended.status, ended.reason, ended.attempts) == (Status.DEAD_LETTERED, "timeout", 1)
 
     async def test_a_lone_agent_that_is_told_so_finds_its_attempt_ended(self, queue: Queue, clock: FakeClock) -> None:
         for late in (queue.renew, queue.complete):
