@@ -48,6 +48,7 @@ def _run(work: Work, argv: list[str], minder: Minder, url: str) -> Ending:
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(body)
+        minder.prepare()
         try:
             process = subprocess.Popen(
                 argv,

@@ -24,12 +24,14 @@ class Minder:
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
 
+    def prepare(self) -> None:
+        """Start the process, so that a command started next is minded at once and not only after that."""
+        with self._lock:
+            self._start()
+
     def mind(self, group: int) -> None:
         with self._lock:
-            if self._process is None:
-                self._process = subprocess.Popen(
-                    [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, start_new_session=True
-                )
+            self._start()
             self._tell(f"+{group}\n")
 
     def forget(self, group: int) -> None:
@@ -45,6 +47,12 @@ class Minder:
                 assert process.stdin is not None
                 process.stdin.close()
                 process.wait()
+
+    def _start(self) -> None:
+        if self._process is None:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, start_new_session=True
+            )
 
     def _tell(self, line: str) -> None:
         assert self._process is not None
