@@ -78,7 +78,8 @@ app.command(
     [
         sys.executable,
         "-c",
-        "import os, subprocess, sys, time\n"
+        # The claim arrives on stdin once the command is minded: from then on it ends with its worker.
+        "import os, subprocess, sys, time; sys.stdin.read()\n"
         "grandchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(300)'])\n"
         "open(sys.argv[1], 'a').write(f'{os.getpid()} {grandchild.pid}\\n')\n"
         "time.sleep(300)",
