@@ -204,7 +204,10 @@ def test_opening_and_closing_five_hundred_times_leaves_nothing_behind(tmp_path: 
                 await queue.store.news()
             if n in (10, 249):
                 counts.append(_open_things())
-        assert counts[0] == counts[1]
+        (files, threads), (files_later, threads_later) = counts
+        # The event loop's own pool of threads may still grow to its size, but not with every connection.
+        assert files_later <= files
+        assert threads_later <= threads + (os.cpu_count() or 1) + 4
 
     asyncio.run(story())
     before = _open_things()
