@@ -214,4 +214,6 @@ def test_opening_and_closing_five_hundred_times_leaves_nothing_behind(tmp_path: 
     for _ in range(250):
         with dibs.connect_sync(url) as queue:
             queue.claim("agent")
-    assert _open_things() == before
+    files, threads = _open_things()
+    assert files <= before[0]
+    assert threads <= before[1]
