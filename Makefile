@@ -65,11 +65,11 @@ format: $(WITH_DEV) ## format the code and apply safe fixes
 	@$(BIN)/python -m ruff check --quiet --fix-only .
 	@$(BIN)/python -m ruff format --quiet .
 
-bench: $(WITH_BENCH) ## print the table of speeds (needs a quiet machine)
-	@$(BIN)/python -m benchmarks
+bench: $(WITH_BENCH) ## measure speeds on all stores, against peers (quiet machine; ARGS="--store postgres --size small")
+	@$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove the environment, caches and build results
-	rm -rf $(VENV) dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) benchmarks/.envs dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CREATED):

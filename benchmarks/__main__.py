@@ -1,75 +1,107 @@
-"""`python -m benchmarks`: measure everything, print a table, keep it in benchmarks/results."""
+"""`python -m benchmarks`: measure dibs and its peers, print tables, keep them in benchmarks/results.
+
+Without options: every measure on every store at full size, which takes about two hours. A full run is kept in
+benchmarks/results; any other is kept only where --results says. Progress goes to standard error, the tables to
+standard output.
+"""
 
 from __future__ import annotations
 
 import argparse
-import os
+import signal
 import sys
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from benchmarks import machine, report
-from benchmarks.bench import QUICK, Bench, Sizes, temporary_folder
-from benchmarks.findings import Findings
-from benchmarks.measures import adding, claiming, drain, latency, memory, shell
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from types import ModuleType
 
-BUSY = 0.7
-"""A load average above which the machine is not quiet."""
+STORES = ("sqlite", "postgres")
+SIZES = ("tiny", "small", "full")
 
-RESULTS = Path(__file__).resolve().parent / "results"
+EPILOGUE = """\
+measures on SQLite:      drain add latency shell claim memory
+measures on PostgreSQL:  raw add bulk drain latency backlog held kill restart graph producers
 
-MEASURES: dict[str, Callable[[Bench], Findings]] = {
-    "drain": drain.run,
-    "add": adding.run,
-    "latency": latency.run,
-    "shell": shell.run,
-    "claim": claiming.run,
-    "memory": memory.run,
-}
+examples:
+  python -m benchmarks --store postgres --only drain,add --peers pgqueuer,graphile-worker --size small
+  python -m benchmarks --store sqlite --only drain --runs 5
+  python -m benchmarks --list
+"""
 
 
 def main() -> int:
     options = parse()
-    chosen = options.only or list(MEASURES)
-    found = Findings()
-    with temporary_folder(options.folder) as folder:
-        bench = Bench(Path(folder), runs=options.runs, sizes=QUICK if options.quick else Sizes())
-        about = {
-            "when": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
-            "runs": f"medians of {options.runs}" + (", quick: too short to quote" if options.quick else ""),
-            **machine.describe(Path(folder)),
-        }
-        if os.getloadavg()[0] > BUSY:
-            bench.say(f"this machine is busy (load {os.getloadavg()[0]:.1f}): the figures will not mean much")
-        for name in chosen:
-            here = MEASURES[name](bench)
-            found.figures += here.figures
-            found.floors += here.floors
-    table = report.markdown(found, about)
-    print(table, end="")
-    if len(chosen) == len(MEASURES) and not options.quick:
-        RESULTS.mkdir(exist_ok=True)
-        (RESULTS / "sqlite.md").write_text(f"# dibs on SQLite\n\n{table}", encoding="utf-8")
-        (RESULTS / "sqlite.json").write_text(report.to_json(found, about), encoding="utf-8")
-    return int(options.check and not all(floor.met for floor in found.floors))
+    suites = {store: suite_of(store) for store in options.store}
+    if options.list:
+        for store, suite in suites.items():
+            print(f"{store}: {' '.join(suite.MEASURES)}")
+            for line in suite.contestants() if hasattr(suite, "contestants") else ():
+                print(f"  {line}")
+        return 0
+    known = {name for suite in suites.values() for name in suite.MEASURES}
+    unknown = [name for name in options.only if name not in known]
+    if unknown:
+        raise SystemExit(
+            f"no measure {', '.join(unknown)} on {', '.join(suites)}; there are: {' '.join(sorted(known))}"
+        )
+    all_kept = True
+    for suite in suites.values():
+        chosen = [name for name in suite.MEASURES if name in (options.only or suite.MEASURES)]
+        if chosen:
+            all_kept &= suite.run(chosen, options)
+    return int(options.check and not all_kept)
+
+
+def suite_of(store: str) -> ModuleType:
+    """Imported only when it is run: a store may need packages that are not installed."""
+    try:
+        return import_module(f"benchmarks.{store}.suite")
+    except ImportError as error:
+        raise SystemExit(f"the benchmarks on {store} need {error.name}: pip install -e '.[bench]'") from error
 
 
 def parse() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        epilog=EPILOGUE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    several: dict[str, Any] = {"type": names, "action": "extend", "default": [], "metavar": "A,B"}
+    parser.add_argument("--store", **several, help=f"which stores ({', '.join(STORES)}); all by default")
+    parser.add_argument("--only", **several, help="which measures; all by default")
+    parser.add_argument(
+        "--peers", **several, help="whom to compare dibs with (PostgreSQL); all by default; none: nobody"
+    )
+    parser.add_argument("--without", **several, help="whom to leave out; may be dibs itself")
+    parser.add_argument("--size", choices=SIZES, default="full", help="how much work; only full is worth quoting")
+    parser.add_argument("--quick", action="store_const", const="small", dest="size", help="the same as --size small")
     parser.add_argument("--runs", type=int, default=3, help="runs behind each median (3)")
-    parser.add_argument("--quick", action="store_true", help="small sizes, to try out a change; nothing is kept")
-    parser.add_argument("--only", action="append", choices=MEASURES, help="one measure (repeat for more)")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a bound is missed")
-    parser.add_argument("--folder", help="where the stores are put; must be a real disk (/var/tmp)")
+    parser.add_argument("--folder", help="where stores are put; must be a real disk (/var/tmp)")
+    parser.add_argument("--server", metavar="URL", help="a running PostgreSQL; by default one is started for the run")
+    parser.add_argument("--port", type=int, help="the port of the PostgreSQL that is started (any free one)")
+    parser.add_argument("--results", metavar="FOLDER", help="where to keep the tables, whatever was run")
+    parser.add_argument("--list", action="store_true", help="say which measures and peers there are, and end")
     options = parser.parse_args()
     if options.runs < 1:
         parser.error("--runs must be at least 1")
+    options.store = options.store or list(STORES)
+    for store in options.store:
+        if store not in STORES:
+            parser.error(f"--store: no {store}; there are {', '.join(STORES)}")
     return options
 
 
+def names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    # What was started is ended by the blocks that started it, also when this process is told to end.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        sys.exit(main())
+    except KeyboardInterrupt:
+        sys.exit("interrupted; everything that was started has been ended")

@@ -6,68 +6,40 @@ import os
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
+
+S = TypeVar("S")
+"""The sizes of a store's measures."""
+
+BUSY = 0.7
+"""A load average above which the machine is not quiet."""
 
 PAGE_CACHE_ONLY = ("tmpfs", "ramfs")
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """How much work each measure does. Rates need at least 3 s of it to be worth reading."""
+class Bench(Generic[S]):
+    """One run of the benchmarks on one store: its sizes, its temporary folder and its voice."""
 
-    raw_rows: int = 600_000
-    drain_dibs: int = 100_000
-    drain_huey: int = 10_000
-    crowd: int = 4
-    bulk: int = 100_000
-    bulk_chunk: int = 1_000
-    adds: int = 4_000
-    backlog: int = 1_000_000
-    short_backlog: int = 1_000
-    lanes: int = 50
-    single_claims: int = 300
-    batch_claims: int = 60
-    batch: int = 100
-    pings: int = 300
-    ping_interval_s: float = 0.02
-    memory_tasks: int = 500_000
-    shell_pairs: int = 15
-
-
-QUICK = Sizes(
-    raw_rows=100_000,
-    drain_dibs=20_000,
-    drain_huey=3_000,
-    bulk=20_000,
-    adds=1_000,
-    backlog=100_000,
-    single_claims=100,
-    batch_claims=20,
-    pings=100,
-    memory_tasks=60_000,
-    shell_pairs=7,
-)
-"""For trying out a change. Too short to quote."""
-
-
-class Bench:
-    """One run of the benchmarks: its sizes, its temporary folder and its voice."""
-
-    def __init__(self, folder: Path, *, runs: int = 3, sizes: Sizes | None = None) -> None:
+    def __init__(self, folder: Path, *, runs: int, sizes: S) -> None:
         self.folder = folder
         self.runs = runs
-        self.sizes = sizes or Sizes()
+        self.sizes = sizes
         self._started = time.monotonic()
         self._serial = 0
 
     def say(self, text: str) -> None:
         """Progress, on standard error: the table alone goes to standard output."""
         print(f"[{time.monotonic() - self._started:6.1f} s] {text}", file=sys.stderr, flush=True)
+
+    def mind_the_load(self) -> None:
+        """Warn when others use this machine."""
+        if os.getloadavg()[0] > BUSY:
+            self.say(f"this machine is busy (load {os.getloadavg()[0]:.1f}): the figures will not mean much")
 
     def fresh_folder(self, name: str) -> Path:
         """A new empty folder, so that no run inherits another's file."""
@@ -85,13 +57,20 @@ class Bench:
         return tuple(samples)
 
 
-def temporary_folder(where: str | None) -> tempfile.TemporaryDirectory[str]:
+@contextmanager
+def temporary_folder(where: str | None) -> Iterator[Path]:
     """A folder on a real disk: committing to memory costs nothing and would flatter everybody."""
+    with tempfile.TemporaryDirectory(prefix="dibs-bench-", dir=real_disk(where)) as folder:
+        yield Path(folder)
+
+
+def real_disk(where: str | None) -> Path:
+    """The folder `where`, else the one of the system for what may be large."""
     parent = Path(where or ("/var/tmp" if os.path.isdir("/var/tmp") else tempfile.gettempdir())).resolve()
     kind = filesystem(parent)
     if kind in PAGE_CACHE_ONLY:
         raise SystemExit(f"{parent} is on {kind}, where fsync does nothing; choose another with --folder.")
-    return tempfile.TemporaryDirectory(prefix="dibs-bench-", dir=parent)
+    return parent
 
 
 def filesystem(path: Path) -> str:

@@ -18,12 +18,17 @@ ROOT = Path(__file__).resolve().parent.parent
 GRACE_S = 5.0
 
 
+class Ended(RuntimeError):
+    """A process that was needed has ended by itself; says how, with the end of its log."""
+
+
 class Child:
     """A running process and the file it writes to."""
 
-    def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], log: Path, grace_s: float) -> None:
         self.process = process
         self.log = log
+        self.grace_s = grace_s
 
     @property
     def pid(self) -> int:
@@ -33,17 +38,21 @@ class Child:
         """Raise if it has ended by itself, with the end of its log."""
         code = self.process.poll()
         if code is not None:
-            tail = self.log.read_text(errors="replace")[-2_000:]
-            raise RuntimeError(f"{self.process.args!r} ended with {code}:\n{tail}")
+            tail = self.log.read_text(errors="replace").strip()[-2_000:] or "it said nothing"
+            raise Ended(f"{self.process.args!r} ended with {code}:\n{tail}")
 
     def end(self) -> None:
         """Ask it to leave, then end its group."""
-        if self.process.poll() is None:
+        if self.grace_s and self.process.poll() is None:
             self.process.terminate()
             try:
-                self.process.wait(GRACE_S)
+                self.process.wait(self.grace_s)
             except subprocess.TimeoutExpired:
                 pass
+        self.kill()
+
+    def kill(self) -> None:
+        """End its group at once, as a crash would."""
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except ProcessLookupError:
@@ -72,8 +81,13 @@ def dibs(*arguments: str) -> list[str]:
 
 
 @contextmanager
-def running(argv: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None) -> Iterator[Child]:
-    """Start a process; it and all that it started have ended when the block is left."""
+def running(
+    argv: Sequence[str], folder: Path, extra: Mapping[str, str] | None = None, *, grace_s: float = GRACE_S
+) -> Iterator[Child]:
+    """Start a process; it and all that it started have ended when the block is left.
+
+    It is asked first and has `grace_s` to leave; with 0 it is killed.
+    """
     log = folder / f"{time.monotonic_ns()}.log"
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -85,7 +99,7 @@ def running(argv: Sequence[str], folder: Path, extra: Mapping[str, str] | None =
             stderr=subprocess.STDOUT,
             start_new_session=True,
         )
-    child = Child(process, log)
+    child = Child(process, log, grace_s)
     try:
         yield child
     finally:

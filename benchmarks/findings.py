@@ -29,6 +29,8 @@ class Floor:
     bound: float
     at_least: bool = True
     unit: str = "×"
+    goal: bool = False
+    """Wished for, not promised: missing it fails no check."""
 
     @property
     def met(self) -> bool:

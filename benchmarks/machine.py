@@ -8,38 +8,24 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import apsw
-
-import dibs
 from benchmarks.bench import filesystem
-from benchmarks.peers import huey
 
 
 def describe(folder: Path) -> dict[str, str]:
-    """Machine, versions and settings, in words."""
+    """Machine and system, in words, and how busy they are."""
     return {
         "machine": f"{os.cpu_count()} cores, {_processor()}, {_memory()}",
         "system": f"{platform.system()} {platform.release()}, {filesystem(folder) or 'unknown filesystem'}",
         "load before": f"{os.getloadavg()[0]:.2f} (the figures mean something when this is near 0)",
         "python": f"{platform.python_implementation()} {sys.version.split()[0]}",
-        "versions": f"dibs {dibs.__version__}, apsw {apsw.apsw_version()}, SQLite {apsw.sqlite_lib_version()},"
-        f" msgspec {_version('msgspec')}, huey {_version('huey')} (SQLite {_stdlib_sqlite()})",
-        "dibs": "one `dibs worker` process with its default settings; WAL, synchronous=FULL",
-        "Huey": huey.SETTINGS,
     }
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
     try:
         return version(package)
     except PackageNotFoundError:
         return "?"
-
-
-def _stdlib_sqlite() -> str:
-    import sqlite3
-
-    return sqlite3.sqlite_version
 
 
 def _processor() -> str:

@@ -25,8 +25,10 @@ class Connecting:
         import asyncio
 
         # A file may have to be created or brought up to date first, or be locked: the event loop goes on meanwhile.
-        self._queue = await asyncio.to_thread(self._open_queue)
-        return self._queue
+        queue = await asyncio.to_thread(self._open_queue)
+        await queue.store.connect()
+        self._queue = queue
+        return queue
 
     def __await__(self) -> Generator[Any, None, Queue]:
         return self._open().__await__()
@@ -50,8 +52,9 @@ def connect(
 ) -> Connecting:
     """Open a queue: `queue = await dibs.connect()`, or `async with dibs.connect() as queue`.
 
-    URLs: `memory:` (private), `memory:name` (shared inside the process), `sqlite:path/to/file.db`. Without one:
-    `$DIBS_URL`, else the nearest `.dibs/dibs.db` upwards from the working directory, else it is created here.
+    URLs: `memory:` (private), `memory:name` (shared inside the process), `sqlite:path/to/file.db`,
+    `postgresql://user:password@host:port/database?schema=dibs`. Without one: `$DIBS_URL`, else the nearest
+    `.dibs/dibs.db` upwards from the working directory, else it is created here.
     `retention` is how long this process keeps what ended when it prunes (`$DIBS_RETENTION`, else 7 days); `poison` is
     when a task is given up as harmful. `clock` is for tests. `token` is for servers.
     """

@@ -149,12 +149,16 @@ class Queue:
         coalesce_key: str | None = None,
         coalesce_window: float = 0.05,
         context: Any = None,
+        connection: Any = None,
     ) -> Task:
         """Add one task; once this returns it survives any crash.
 
         `after` names what must complete first, `after_ended` what must end in any way. With `key`, adding the same
         work again returns the task that exists. Raises Invalid (field named), NotFound (a parent), KeyReused,
         Conflict (a dag that has failed or was cancelled takes nothing new).
+
+        With `connection` (PostgreSQL: an asyncpg connection or a psycopg.AsyncConnection to the same database, in a
+        transaction) the task is there if that transaction commits, and never was if it does not.
         """
         spec = NewTask(
             type,
@@ -190,14 +194,17 @@ class Queue:
             coalesce_window=coalesce_window,
             context=context,
         )
-        [task] = await self.add_many([spec])
+        [task] = await self.add_many([spec], connection=connection)
         return task
 
-    async def add_many(self, tasks: Sequence[NewTask | drafting.Planned]) -> list[Task]:
-        """Add up to 10,000 tasks in one commit, all or none; in the order given. Refs may point inside the call."""
+    async def add_many(self, tasks: Sequence[NewTask | drafting.Planned], *, connection: Any = None) -> list[Task]:
+        """Add up to 10,000 tasks in one commit, all or none; in the order given. Refs may point inside the call.
+
+        `connection`: as for `add`.
+        """
         if not tasks:
             return []
-        inserted = await self._insert(tasks)
+        inserted = await self._insert(tasks, connection=connection)
         return inserted.tasks
 
     async def add_dag(
@@ -210,10 +217,12 @@ class Queue:
         on_failure: str = "fail_fast",
         user: str | None = None,
         created_by: str | None = None,
+        connection: Any = None,
     ) -> Dag:
         """Add a graph of tasks: all tasks and edges in one commit, or none.
 
         With `key`, adding the same graph again returns the dag that exists; another graph raises KeyReused.
+        `connection`: as for `add`.
         """
         if budget is not None:
             raise Invalid("budget is not supported yet; leave it out.", code="not_supported_yet", field="budget")
@@ -230,7 +239,9 @@ class Queue:
             user=optional(user, "user"),
             created_by=optional(created_by, "created_by"),
         )
-        inserted = await self._insert(tasks, dag=draft)
+        inserted = await self._insert(tasks, dag=draft, connection=connection)
+        if inserted.dag is not None:
+            return _surveyed(inserted.dag)
         return await self.get_dag(inserted.dag_id or draft.id)
 
     def dag(self, title: str, **options: Any) -> DagPlan:
@@ -244,6 +255,7 @@ class Queue:
         dag: DagDraft | None = None,
         spawn: Spawn | None = None,
         parent: Task | None = None,
+        connection: Any = None,
     ) -> Inserted:
         made = drafting.drafts(
             specs,
@@ -257,7 +269,7 @@ class Queue:
                 draft.task.parent_id = parent.id
                 draft.task.depth = parent.depth + 1
         ordered = made if len(made) == 1 else drafting.insertion_order(made)
-        inserted = await self.store.insert(Insertion(drafts=ordered, dag=dag, spawn=spawn))
+        inserted = await self.store.insert(Insertion(drafts=ordered, dag=dag, spawn=spawn), connection)
         if ordered is not made and len(inserted.tasks) == len(made):
             place = {id(draft): index for index, draft in enumerate(ordered)}
             order = [place[id(draft)] for draft in made]
@@ -589,12 +601,7 @@ class Queue:
         dag = await self.store.dag(id)
         if dag is None:
             raise NotFound(f"There is no dag {id}.", field="dag_id")
-        nodes = [task.id for task in dag.tasks]
-        edges = [(edge.parent, edge.child) for edge in dag.edges if edge.kind != "child"]
-        dag.roots = graph.roots(nodes, edges)
-        dag.leaves = graph.leaves(nodes, edges)
-        dag.critical_path = graph.critical_path(nodes, edges)
-        return dag
+        return _surveyed(dag)
 
     async def history(self, task_id: Any) -> list[Attempt]:
         """Every claim of the task that ended, oldest first."""
@@ -691,6 +698,16 @@ class Queue:
 
 
 _ENDED_DAG = frozenset({DagStatus.COMPLETED, DagStatus.FAILED, DagStatus.CANCELLED})
+
+
+def _surveyed(dag: Dag) -> Dag:
+    """The dag with where it begins, where it ends, and the longest way between."""
+    nodes = [task.id for task in dag.tasks]
+    edges = [(edge.parent, edge.child) for edge in dag.edges if edge.kind != "child"]
+    dag.roots = graph.roots(nodes, edges)
+    dag.leaves = graph.leaves(nodes, edges)
+    dag.critical_path = graph.critical_path(nodes, edges)
+    return dag
 
 
 def _draw() -> float:

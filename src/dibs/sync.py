@@ -1,7 +1,7 @@
 """The same verbs, blocking: what the shell uses, and scripts without an event loop.
 
-Nothing here repeats a verb. An embedded store opened with `blocking=True` has coroutines that never suspend, so one
-`send` runs a verb from start to end, and neither asyncio nor a thread is needed.
+Nothing here repeats a verb. A store opened with `blocking=True` has coroutines that never suspend, so one `send` runs a
+verb from start to end; with an embedded store neither asyncio nor a thread is needed.
 """
 
 from __future__ import annotations
@@ -133,4 +133,5 @@ def connect_sync(
     refuse_token(token)
     kept_s = retention_s(retention)
     store = open_store(url, clock=clock, blocking=True)
+    drive(store.connect())
     return SyncQueue(Queue(store, poison=poison, retention_s=kept_s, project=project, blocking=True))

@@ -7,6 +7,7 @@ must be equal. `DIBS_MODEL_EXAMPLES=2000` explores at random for longer than the
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from dibs.queue import Queue
+    from tests.servers.postgres import Schemas
 
     Verb = Callable[[Queue, int], Coroutine[Any, Any, Any]]
 
@@ -40,8 +42,10 @@ class Stores(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.clock = FakeClock()
-        self.folder = scratch_folder()
-        self.worlds = open_worlds(self.clock, self.folder.name)
+        self.places = ExitStack()
+        folder = self.places.enter_context(scratch_folder())
+        postgres_url = self.places.enter_context(SCHEMAS[0].lend())
+        self.worlds = open_worlds(self.clock, folder, postgres_url)
         self.tasks: list[str] = []
         self.dags: list[str] = []
         self.claims: list[list[Claim]] = []
@@ -54,7 +58,7 @@ class Stores(RuleBasedStateMachine):
         finally:
             for world in self.worlds:
                 world.close()
-            self.folder.cleanup()
+            self.places.close()
 
     # Adding
 
@@ -362,6 +366,17 @@ def _differences(where: str, wanted: Any, found: Any) -> Iterator[str]:
             yield from _differences(f"{where}[{number}]", one, other)
     else:
         yield f"  {where or 'it'}: {wanted!r:.300} is not {found!r:.300}"
+
+
+SCHEMAS: list[Schemas] = []
+"""Where examples get a schema from: they are made where no fixture reaches."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def schemas(postgres_schemas: Schemas) -> Iterator[None]:
+    SCHEMAS.append(postgres_schemas)
+    yield
+    SCHEMAS.clear()
 
 
 # Reducing a failure to its shortest form takes minutes, and is worth them.

@@ -12,6 +12,7 @@ from msgspec import to_builtins
 from dibs.errors import DibsError
 from dibs.queue import Queue
 from dibs.stores.memory import MemoryStore
+from dibs.stores.postgres import PostgresStore
 from dibs.stores.sqlite import SqliteStore
 from dibs.sync import drive
 
@@ -90,11 +91,14 @@ class World:
         return known
 
 
-def open_worlds(clock: FakeClock, folder: str) -> list[World]:
+def open_worlds(clock: FakeClock, folder: str, postgres_url: str) -> list[World]:
     """The reference first, then every store that must agree with it."""
+    postgres = PostgresStore(postgres_url, clock=clock, blocking=True)
+    drive(postgres.connect())
     return [
         World("memory", MemoryStore(clock=clock, blocking=True)),
         World("sqlite", SqliteStore.open(str(Path(folder) / "dibs.db"), clock=clock, blocking=True)),
+        World("postgres", postgres),
     ]
 
 

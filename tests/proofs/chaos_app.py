@@ -22,3 +22,17 @@ async def short(ctx: dibs.Context, i: int) -> dict[str, int]:
     _note("ran", ctx.task.id)
     await asyncio.sleep(0.004)
     return {"i": i}
+
+
+@app.handler("steps")
+async def steps(ctx: dibs.Context, i: int) -> dict[str, int]:
+    """Works with the store in the middle: whatever the handler is told of trouble there goes into the log."""
+    _note("ran", ctx.task.id)
+    try:
+        await ctx.step("pay", lambda: _note("paid", ctx.task.id))
+        await ctx.progress(0.5)
+        await asyncio.sleep(0.02)
+    except Exception as error:
+        _note("error", f"{ctx.task.id} {type(error).__name__}: {error}")
+        raise
+    return {"i": i}

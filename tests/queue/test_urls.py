@@ -45,14 +45,16 @@ def test_both_spellings_of_a_file_mean_the_same_one(tmp_path: Path, monkeypatch:
         assert queue.get(task.id).id == task.id
 
 
-@pytest.mark.parametrize("url", ["postgresql://localhost/x", "redis://localhost", "https://example.com"])
+@pytest.mark.parametrize("url", ["redis://localhost", "https://example.com"])
 def test_stores_that_do_not_exist_yet_are_refused_plainly(url: str) -> None:
     with pytest.raises(dibs.Invalid, match="not supported yet") as caught:
         dibs.connect_sync(url)
     assert caught.value.field == "url"
 
 
-@pytest.mark.parametrize("url", ["work.db", "mysql://x", "sqlite:", "sqlite:folder/"])
+@pytest.mark.parametrize(
+    "url", ["work.db", "mysql://x", "sqlite:", "sqlite:folder/", "postgresql://localhost", "postgres:x"]
+)
 def test_a_url_that_makes_no_sense_is_refused(url: str) -> None:
     with pytest.raises(dibs.Invalid) as caught:
         dibs.connect_sync(url)

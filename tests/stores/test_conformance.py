@@ -8,6 +8,7 @@ import pytest
 
 from dibs.queue import Queue
 from dibs.stores.memory import MemoryStore
+from dibs.stores.postgres import PostgresStore
 from dibs.stores.sqlite import SqliteStore
 from dibs.testing.conformance import StoreConformance
 
@@ -24,6 +25,17 @@ class TestMemory(StoreConformance):
 
     async def open_queue(self, clock: FakeClock) -> Queue:
         return Queue(MemoryStore(self.name, clock=clock))
+
+
+class TestPostgres(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def storage(self, postgres_url: str) -> None:
+        self.url = postgres_url
+
+    async def open_queue(self, clock: FakeClock) -> Queue:
+        store = PostgresStore(self.url, clock=clock)
+        await store.connect()
+        return Queue(store)
 
 
 class TestSqlite(StoreConformance):

@@ -20,8 +20,8 @@ from dibs.errors import KeyReused, NotFound, Unavailable
 from dibs.model.ids import new_id
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
+from dibs.stores.specs import Spec
 from dibs.stores.sqlite import SqliteStore, opening, turns
-from dibs.stores.sqlite.rows import Spec
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import ClaimRequest, Dependency, Draft, Insertion, LaneKey, Settlement
 from dibs.sync import drive

@@ -44,13 +44,17 @@ def workers_of(folder: Path) -> list[int]:
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
-            with open(f"/proc/{pid}/cmdline", encoding="utf-8", errors="replace") as file:
-                words = file.read().split("\0")
+            words, settings = (_words(f"/proc/{pid}/{name}") for name in ("cmdline", "environ"))
         except OSError:
             continue
-        if "worker" in words and any(str(folder) in word for word in words):
+        if "worker" in words and any(str(folder) in setting for setting in settings):
             found.append(int(pid))
     return found
+
+
+def _words(path: str) -> list[str]:
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return file.read().split("\0")
 
 
 def test_the_demo_ends_with_every_task_done_exactly_once(tmp_path: Path) -> None:

@@ -39,8 +39,9 @@ class Fleet:
         self.members: dict[str, Member] = {}
         self.ledger = os.path.join(folder, "ledger.tsv")
         self.log = os.path.join(folder, "agents.log")
-        self._url = url
         self._environment = os.environ | {
+            # Not as an argument, which everybody on this machine could read: it may contain a password.
+            "DIBS_URL": url,
             agents.LEDGER: self.ledger,
             agents.PACE: str(pace),
             agents.PREFIX: prefix,
@@ -50,7 +51,7 @@ class Fleet:
     def start(self, name: str, can: str) -> Member:
         """Start one more agent. Its own session keeps the terminal's Ctrl-C from reaching it before us."""
         command = [
-            *(sys.executable, "-m", "dibs.cli", "worker", "dibs.demo.agents:app", "--url", self._url),
+            *(sys.executable, "-m", "dibs.cli", "worker", "dibs.demo.agents:app"),
             *("--agent", name, "--can", can, "--lease", f"{LEASE_S:g}s", "--concurrency", "1"),
         ]
         with open(self.log, "ab") as log:

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from dibs.demo import ledger
 from dibs.demo.landing_page import FLAKY, TITLE
 from dibs.model.status import Outcome, Status
+from dibs.stores import shown
 
 if TYPE_CHECKING:
     from dibs.demo.ledger import Line
@@ -44,7 +45,7 @@ def summarize(queue: SyncQueue, dag: Dag, written: list[Line], *, planned: int, 
     costs = [task.cost_usd for task in dag.tasks if task.cost_usd is not None]
     return Summary(
         dag_id=dag.id,
-        url=queue.url,
+        url=shown(queue.url),
         tasks=len(dag.tasks),
         spawned=spawned,
         attempts=len(counted),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from dibs.errors import Invalid
+from dibs.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 FOLDER = ".dibs"
 FILE = "dibs.db"
+_KNOWN = "sqlite:PATH, postgresql://… or memory:"
 
 
 def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> Store:
-    """Open the store a URL names: `memory:`, `memory:name`, `sqlite:path`. None: `$DIBS_URL`, else the nearest file.
+    """The store a URL names: `memory:`, `memory:name`, `sqlite:path`, `postgresql://…`. None: `$DIBS_URL`, else the
+    nearest file. Await its `connect` before anything else.
 
     With `blocking` no coroutine of the store ever suspends; without, none keeps the event loop for longer than one
     brief commit.
@@ -36,13 +38,41 @@ def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None
         from dibs.stores.sqlite import SqliteStore
 
         return SqliteStore.open(_path(rest), clock=clock, blocking=blocking)
-    if scheme in ("postgresql", "postgres", "redis", "rediss", "http", "https"):
+    if scheme in ("postgresql", "postgres"):
+        return _postgres(url, clock, blocking)
+    if scheme in ("redis", "rediss", "http", "https"):
         raise Invalid(
-            f"{scheme} is not supported yet; use sqlite:PATH or memory:.",
+            f"{scheme} is not supported yet; use {_KNOWN}.",
             code="not_supported_yet",
             field="url",
         )
-    raise Invalid(f"unknown store {scheme!r}; use sqlite:PATH or memory:.", field="url")
+    raise Invalid(f"unknown store {scheme!r}; use {_KNOWN}.", field="url")
+
+
+def _postgres(url: str, clock: Callable[[], int] | None, blocking: bool) -> Store:
+    from importlib.util import find_spec
+
+    if find_spec("asyncpg") is None:
+        raise Unavailable("PostgreSQL needs the driver asyncpg: install it with `pip install 'dibs[postgres]'`.")
+    from dibs.stores.postgres import PostgresStore
+
+    return PostgresStore(url, clock=clock, blocking=blocking)
+
+
+def shown(url: str) -> str:
+    """A URL as people may see it: without its password."""
+    scheme, found, rest = url.partition("://")
+    if not found or scheme == "sqlite":
+        return url
+    place, mark, query = rest.partition("?")
+    login, at, host = place.rpartition("@")
+    user, colon, _ = login.partition(":")
+    place = f"{user}:***@{host}" if colon else f"{login}{at}{host}"
+    pairs = [
+        f"{name}=***" if name.endswith("password") else f"{name}{equals}{value}"
+        for name, equals, value in (pair.partition("=") for pair in query.split("&"))
+    ]
+    return f"{scheme}://{place}{mark}{'&'.join(pairs)}"
 
 
 def missing_file(url: str | None) -> str | None:

@@ -46,7 +46,7 @@ Rules that hold for every method:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,9 +83,14 @@ class Store(Protocol):
         """The version of the schema it uses; None where there is none."""
         ...
 
+    async def connect(self) -> None:
+        """Reach the store and bring its schema up to date; called once, before anything else. Embedded stores are open
+        already. Unavailable or Invalid, with what to do."""
+        ...
+
     # Adding
 
-    async def insert(self, insertion: Insertion) -> Inserted:
+    async def insert(self, insertion: Insertion, connection: Any = None) -> Inserted:
         """Add tasks, their edges and possibly a dag: all or nothing.
 
         In order: a spawn whose journal has an entry of its name returns those children as they are now (`existing`
@@ -109,6 +114,13 @@ class Store(Protocol):
         `child` edge from each child; if any is open its claim ends: outcome `suspended`, no attempt counted, status
         pending; else it keeps its claim (`suspended` false). `created_at` is now. Status by
         `rules.lifecycle.first_status`.
+
+        With `connection`, the caller's own to this very database, all of it is part of the transaction that is under
+        way there, and of its fate; a refusal leaves that transaction as it was. It may last, so nothing is touched
+        that others work on: a dependency on a task that has not ended, unless that was added in the same transaction,
+        is Invalid, field `after`; joining such a dag likewise, field `dag`; a spawn, field `connection`. `dag` of the
+        answer is the dag that was inserted, which nobody else can read yet. A store that cannot do this, or a
+        connection of another kind: Invalid, field `connection`.
         """
         ...
 
@@ -319,6 +331,11 @@ class Store(Protocol):
 
     async def check(self) -> list[str]:
         """What is wrong with this store, a sentence each; empty if it is sound."""
+        ...
+
+    async def advise(self) -> list[str]:
+        """What is not wrong with this store, but could hurt: settings, what others do to it. A sentence each that says
+        what to do."""
         ...
 
     async def close(self) -> None:

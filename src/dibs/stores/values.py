@@ -11,6 +11,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dibs.model.claim import Claim
+from dibs.model.dag import Dag
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
 
@@ -119,13 +120,14 @@ class Inserted(Struct, kw_only=True):
     """The tasks in the order of the drafts; `existing` says which were there before (same id or key).
 
     `suspended` is true when the spawner's claim has ended and it must stop; false when every
-    child it waits for had ended already, so it may go on.
+    child it waits for had ended already, so it may go on. `dag` is given only by an insertion on a caller's connection.
     """
 
     tasks: list[Task]
     existing: list[bool]
     dag_id: str | None = None
     suspended: bool = False
+    dag: Dag | None = None
 
 
 class ClaimRequest(Struct, kw_only=True):

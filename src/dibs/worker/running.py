@@ -8,6 +8,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from dibs.connecting import connect
+from dibs.stores import shown
 from dibs.worker.app import App
 from dibs.worker.worker import Worker
 
@@ -69,5 +70,5 @@ async def _run(
 
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, on_signal)
-            log.info("%s works on %s", worker.agent, queue.url)
+            log.info("%s works on %s", worker.agent, shown(queue.url))
             await (worker.drain() if drain else worker.run())

@@ -42,7 +42,7 @@ def doctor(args: Namespace) -> int:
 
 
 def _examine(args: Namespace) -> dict[str, Any]:
-    from dibs.stores import missing_file
+    from dibs.stores import missing_file, shown
     from dibs.sync import drive
 
     path = missing_file(args.url)
@@ -52,7 +52,7 @@ def _examine(args: Namespace) -> dict[str, Any]:
         store = queue.queue.store
         findings = drive(store.check())
         stats = queue.stats()
-        warnings = []
+        warnings = drive(store.advise())
         if len(stats.lanes) > MANY_LANES:
             warnings.append(
                 f"{len(stats.lanes):,} lanes have something ready (more than {MANY_LANES:,}): claims slow down. "
@@ -62,7 +62,7 @@ def _examine(args: Namespace) -> dict[str, Any]:
         if dead:
             warnings.append(f"{dead:,} dead letters wait for a decision: `dibs dlq ls`.")
         return {
-            "url": queue.url,
+            "url": shown(queue.url),
             "version": store.schema_version,
             "findings": findings,
             "warnings": warnings,
@@ -99,9 +99,11 @@ def _print_report(report: dict[str, Any], sound: bool) -> None:
 
 def upgrade(args: Namespace) -> int:
     """Opening a store migrates it; this says what it has become."""
+    from dibs.stores import shown
+
     with opened(args) as queue:
         version = queue.queue.store.schema_version
-        url = queue.url
+        url = shown(queue.url)
     if args.json:
         print_json({"url": url, "version": version})
     else:

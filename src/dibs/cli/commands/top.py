@@ -75,13 +75,14 @@ def look(queue: SyncQueue, *, running: int, events: int) -> Snapshot:
 def _live(queue: SyncQueue, every: float | str) -> None:
     from dibs.cli.live import keep_drawing
     from dibs.rules.validation import duration_s
+    from dibs.stores import shown
 
     names: dict[str, str] = {}
 
     def draw(width: int, height: int) -> tuple[RenderableType, bool]:
         seen = look(queue, running=100, events=50)
         _learn(queue, seen.events, names)
-        return draw_snapshot(seen, queue.url, now(), width, height, names), False
+        return draw_snapshot(seen, shown(queue.url), now(), width, height, names), False
 
     keep_drawing(draw, duration_s(every, "every", low=0.1, high=3600))
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.errors import NotFound
 from dibs.model.status import DagStatus, Status
 from dibs.stores import refusals
 from dibs.stores.memory import dags, moving
@@ -41,7 +40,7 @@ def cancel(state: State, target: str, text: str | None) -> list[str]:
         # A virtual dag is its task.
         alone = state.members.get(target)
         if not alone:
-            raise NotFound(f"There is no task or dag {target}.")
+            raise refusals.no_task_or_dag(target)
         record = alone[0]
     ended: list[str] = []
     if record is not None:

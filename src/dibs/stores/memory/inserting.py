@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from dibs.errors import Conflict, Invalid, KeyReused, NotFound
 from dibs.model.ids import dag_of
 from dibs.model.instants import to_micros
 from dibs.model.status import ENDED_BADLY, DagStatus, Outcome, Status
@@ -76,10 +75,7 @@ def _spawned_before(state: State, spawner: Record, spawn: Spawn) -> Inserted | N
     if not held and not (spawn.wait and _was_suspended(spawner, spawn.fence)):
         raise refusals.lease_lost(spawner.id, spawn.fence)
     if entry.digest != spawn.digest:
-        raise Conflict(
-            f"Task {spawner.id} spawned other tasks under the name {spawn.name!r} before.",
-            code="journal_mismatch",
-        )
+        raise refusals.spawned_otherwise(spawner.id, spawn.name)
     ids = [child for child in msgspec.json.decode(entry.value, type=list[str]) if child in state.tasks]
     suspended = not held
     if held and spawn.wait:
@@ -104,7 +100,7 @@ def _check_spawner(state: State, spawner: Record, spawn: Spawn, count: int) -> N
     if spawner.over_timeout(state.now):
         raise refusals.over_timeout(spawner.id, spawn.fence, spawner.timeout_s)
     if len(state.children.get(spawner.id, ())) + count > spawn.max_children:
-        raise Invalid(f"Task {spawner.id} may have at most {spawn.max_children} children.", field="children")
+        raise refusals.too_many_children(spawner.id, spawn.max_children)
 
 
 def _same_dag(state: State, draft: DagDraft) -> Inserted | None:
@@ -115,7 +111,7 @@ def _same_dag(state: State, draft: DagDraft) -> Inserted | None:
     if dag is None or dag.id == draft.id:
         return None
     if dag.body_hash != draft.body_hash:
-        raise KeyReused(f"The key {draft.key!r} belongs to dag {dag.id} with another body.", field="key")
+        raise refusals.key_of_dag(draft.key, dag.id)
     tasks = [task_of(state, state.tasks[task_id]) for task_id in dag.drafted if task_id in state.tasks]
     return Inserted(tasks=tasks, existing=[True] * len(tasks), dag_id=dag.id)
 
@@ -151,7 +147,7 @@ def _known(state: State, plan: _Plan, draft: Draft) -> str | None:
         return None
     body_hash = plan.new[owner].draft.body_hash if owner in plan.new else state.tasks[owner].body_hash
     if body_hash != draft.body_hash:
-        raise KeyReused(f"The key {task.key!r} belongs to task {owner} with another body.", field="key")
+        raise refusals.key_of_task(task.key, owner)
     return owner
 
 
@@ -161,7 +157,7 @@ def _dependencies(state: State, plan: _Plan, draft: Draft) -> list[Dependency]:
     for dependency in draft.dependencies:
         parent = plan.answered_by.get(dependency.parent, dependency.parent)
         if parent not in state.tasks and parent not in plan.new:
-            raise NotFound(f"There is no task {dependency.parent} to depend on.", field=dependency.kind)
+            raise refusals.no_parent(dependency.parent, dependency.kind)
         found[Dependency(parent, dependency.kind)] = None
     return list(found)
 
@@ -181,7 +177,7 @@ def _dag_for(
         drafted = insertion.dag.id if insertion.dag is not None else ""
         dag_id = draft.task.dag_id or drafted
         if dag_id != drafted and dag_id not in state.dags and dag_id not in state.members:
-            raise NotFound(f"There is no dag {dag_id}.", field="dag")
+            raise refusals.no_dag(dag_id)
     elif dependencies:
         first = dependencies[0].parent
         dag_id = plan.new[first].dag_id if first in plan.new else state.tasks[first].dag_id
@@ -189,10 +185,7 @@ def _dag_for(
         return dag_of(draft.task.id)
     dag = state.dags.get(dag_id)
     if dag is not None and dag.status in (DagStatus.FAILED, DagStatus.CANCELLED):
-        raise Conflict(
-            f"Dag {dag_id} is {dag.status} and takes no more tasks: retry one of its tasks, or add a new dag.",
-            code="dag_closed",
-        )
+        raise refusals.dag_closed(dag_id, dag.status)
     return dag_id
 
 

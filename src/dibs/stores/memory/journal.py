@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dibs.errors import Conflict
 from dibs.stores import refusals
 
 if TYPE_CHECKING:
@@ -38,10 +37,7 @@ def _check(record: Record, entries: Sequence[Entry]) -> None:
         if entry.kind in ("step", "spawn"):
             first = digests.setdefault((entry.kind, entry.name), entry.digest)
             if first != entry.digest:
-                raise Conflict(
-                    f"The {entry.kind} {entry.name!r} of task {record.id} was something else before.",
-                    code="journal_mismatch",
-                )
+                raise refusals.journal_mismatch(entry.kind, entry.name, record.id)
 
 
 def write(record: Record, entry: Entry) -> Entry:

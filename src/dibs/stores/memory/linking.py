@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.errors import IllegalTransition
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import graph, lifecycle
 from dibs.stores import refusals
@@ -79,7 +78,7 @@ def reprioritise(state: State, task_id: str, priority: float) -> Task:
     """Change the priority of a task that is not final; its rank follows."""
     record = state.get(task_id)
     if record.final:
-        raise IllegalTransition(f"Task {task_id} is {record.status}: its priority no longer matters.")
+        raise refusals.priority_over(task_id, record.status)
     record.priority = priority
     moving.rerank(state, record)
     state.file(record)

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from dibs.errors import IllegalTransition, KeyReused
 from dibs.model.instants import seconds
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import lifecycle
+from dibs.stores import refusals
 from dibs.stores.memory import dags, journal, moving
 from dibs.stores.memory.snapshots import task_of
 
@@ -26,9 +26,7 @@ def revive(
     lifecycle.check(record.status, lifecycle.Verb.RETRY, task_id)
     stopper = _failed_parent(state, record, coming_back={})
     if stopper is not None:
-        raise IllegalTransition(
-            f"Task {task_id} waits for {stopper.id}, which is {stopper.status}: retry that one first."
-        )
+        raise refusals.waits_for(task_id, stopper.id, stopper.status)
     coming_back, staying = _who_comes_back(state, record)
     keys = {each.id: each.spec.key for each in coming_back.values()}
     renamed = payload is not None and body_hash is not None and record.spec.key is not None
@@ -102,12 +100,12 @@ def _check_keys(state: State, coming_back: dict[str, Record], keys: dict[str, st
             name = (record.spec.project, key)
             owner = owners.setdefault(name, state.keys.get(name, record.id))
             if owner != record.id:
-                raise KeyReused(f"The key of task {record.id} belongs to task {owner} by now.", field="key")
+                raise refusals.task_key_taken(record.id, owner)
         dag = state.dags.get(record.dag_id)
         if dag is not None and dag.key is not None:
             other = dags.find_by_key(state, dag.project, dag.key)
             if other is not None and other is not dag:
-                raise KeyReused(f"The key of dag {dag.id} belongs to dag {other.id} by now.", field="key")
+                raise refusals.dag_key_taken(dag.id, other.id)
 
 
 def _reset(state: State, record: Record) -> None:

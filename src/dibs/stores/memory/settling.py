@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec.structs import replace
 
-from dibs.errors import IllegalTransition
 from dibs.model.claim import News, Settled
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import FAILURES, Outcome, Status
@@ -90,9 +89,7 @@ def _settled_before(state: State, record: Record, settlement: Settlement) -> Set
         taken_away = ending.attempt.outcome is Outcome.EXPIRED or ending.digest == BY_DUTY
         if taken_away or record.fence > settlement.fence:
             return refusals.lease_lost(record.id, settlement.fence)
-        return IllegalTransition(
-            f"The claim of task {record.id} under fence {settlement.fence} ended as {ending.attempt.outcome}."
-        )
+        return refusals.ended_as(record.id, settlement.fence, ending.attempt.outcome)
     if record.cancelled_under(settlement.fence) and not settlement.by_duty:
         moving.write_cancelled_attempt(state, record, settlement.usage)
         return refusals.was_cancelled(record.id, record.cancel_reason or record.reason)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dibs.errors import Unavailable
+from dibs.stores import refusals
 from dibs.stores.memory import (
     cascade,
     claiming,
@@ -63,9 +64,14 @@ class MemoryStore:
             raise Unavailable("This memory store is closed: open it again.")
         return self._open
 
+    async def connect(self) -> None:
+        """It is connected already."""
+
     # Adding
 
-    async def insert(self, insertion: Insertion) -> Inserted:
+    async def insert(self, insertion: Insertion, connection: Any = None) -> Inserted:
+        if connection is not None:
+            raise refusals.no_connections()
         with self._shared as state:
             return inserting.insert(state, insertion)
 
@@ -202,6 +208,9 @@ class MemoryStore:
     async def check(self) -> list[str]:
         with self._shared as state:
             return reading.check(state)
+
+    async def advise(self) -> list[str]:
+        return []
 
     async def close(self) -> None:
         self._open = None

@@ -11,8 +11,9 @@ from dibs.model.instants import from_micros
 from dibs.model.status import Status
 from dibs.rules import priority
 from dibs.rules.lifecycle import first_status
+from dibs.stores.specs import specs_of
 from dibs.stores.sqlite.lanes import lane_keys
-from dibs.stores.sqlite.rows import ADD_SPEC, ADD_SPECS, common_spec, encode, micros, spec_of
+from dibs.stores.sqlite.rows import ADD_SPEC, ADD_SPECS, encode, micros
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import Draft, Inserted
 
@@ -26,21 +27,6 @@ _FEW = 8
 """Kinds of tasks up to which each kind is inserted by a statement of its own."""
 
 
-def is_plain(insertion: Insertion) -> bool:
-    """Whether these are standalone tasks, for which there is nothing to look up but their ids."""
-    if insertion.dag is not None or insertion.spawn is not None or not insertion.drafts:
-        return False
-    project = insertion.drafts[0].task.project
-    for draft in insertion.drafts:
-        task = draft.task
-        if draft.dependencies or task.dag_id or task.key is not None or task.parent_id is not None:
-            return False
-        if task.project != project:
-            return False
-    ids = {draft.task.id for draft in insertion.drafts}
-    return len(ids) == len(insertion.drafts)
-
-
 class Prepared(Struct):
     """What can be encoded before the transaction begins."""
 
@@ -51,23 +37,7 @@ class Prepared(Struct):
 def prepare(insertion: Insertion) -> Prepared:
     """Encode standalone tasks."""
     drafts = insertion.drafts
-    return Prepared(encode([draft.task.id for draft in drafts]).decode(), _specs(drafts))
-
-
-def _specs(drafts: list[Draft]) -> list[str]:
-    """The drafts' specifications as JSON. What drafts of one kind have in common is written once."""
-    common: dict[int, str] = {}
-    specs = []
-    for draft in drafts:
-        task = draft.task
-        if draft.kind is None or task.title or task.ref or task.deadline or task.context or task.run_after:
-            specs.append(spec_of(task, draft.payload))
-            continue
-        rest = common.get(id(draft.kind))
-        if rest is None:
-            rest = common[id(draft.kind)] = common_spec(task)
-        specs.append(f'{{"id":"{task.id}","payload":{draft.payload.decode()}{rest}')
-    return specs
+    return Prepared(encode([draft.task.id for draft in drafts]).decode(), specs_of(drafts))
 
 
 def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: Prepared) -> Inserted:

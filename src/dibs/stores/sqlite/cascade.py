@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.errors import NotFound
 from dibs.model.ids import dag_of
 from dibs.model.status import Status
 from dibs.rules.graph import fails_now, parse_on_failure
+from dibs.stores import refusals
 from dibs.stores.sqlite.dags import ENDED
 from dibs.stores.sqlite.rows import encode
 from dibs.stores.sqlite.work import Work
@@ -233,7 +233,7 @@ def _task_of_virtual(work: Work, dag_id: str) -> Row:
     """The task whose virtual dag this is; raises NotFound."""
     row = find_virtual(work, dag_id)
     if row is None:
-        raise NotFound(f"There is no task or dag {dag_id}.")
+        raise refusals.no_task_or_dag(dag_id)
     return row
 
 

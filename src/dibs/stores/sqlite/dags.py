@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Struct
 
-from dibs.errors import Conflict
 from dibs.model.status import Status
 from dibs.rules.graph import IMPLICIT, dag_status
+from dibs.stores import refusals
 from dibs.stores.values import DagDraft
 
 if TYPE_CHECKING:
@@ -142,10 +142,7 @@ class Dags:
     def refuse_closed(self, dag: DagRow) -> None:
         """Nothing is added to a dag that failed or was cancelled."""
         if dag.closing or dag.status in ("failed", "cancelled"):
-            raise Conflict(
-                f"Dag {dag.id} is {dag.status} and takes no more tasks: retry one of its tasks, or add a new dag.",
-                code="dag_closed",
-            )
+            raise refusals.dag_closed(dag.id, dag.status)
 
     def counts(self, dag_id: str) -> tuple[dict[Status, int], int]:
         """How many of its tasks are where, and how many were cancelled without anybody asking."""

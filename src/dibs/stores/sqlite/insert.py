@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dibs.errors import Conflict, Invalid, KeyReused, NotFound
 from dibs.model.ids import dag_of
 from dibs.model.status import ENDED_BADLY
 from dibs.rules import graph
 from dibs.stores import refusals
+from dibs.stores.specs import spec_of
 from dibs.stores.sqlite import journal, reading
 from dibs.stores.sqlite.cascade import find_virtual
 from dibs.stores.sqlite.lanes import lane_keys
 from dibs.stores.sqlite.links import refuse_cycles
-from dibs.stores.sqlite.rows import ADD_SPECS, Row, decode, encode, micros, spec_of
+from dibs.stores.sqlite.rows import ADD_SPECS, Row, decode, encode, micros
 from dibs.stores.sqlite.work import Work, merge_usage
 from dibs.stores.values import Dependency, Draft, Entry, Inserted
 
@@ -114,10 +114,7 @@ def _spawned_before(work: Work, spawner: Row, spawn: Spawn) -> Inserted | None:
     if not held and not (spawn.wait and _was_suspended(work, spawner, spawn.fence)):
         raise refusals.lease_lost(spawner.id, spawn.fence)
     if entry.digest != spawn.digest:
-        raise Conflict(
-            f"Task {spawner.id} spawned other tasks under the name {spawn.name!r} before.",
-            code="journal_mismatch",
-        )
+        raise refusals.spawned_otherwise(spawner.id, spawn.name)
     known = work.by_id(decode(entry.value))
     ids = [child for child in decode(entry.value) if child in known]
     suspended = not held
@@ -140,7 +137,7 @@ def _check_spawner(work: Work, spawner: Row, spawn: Spawn, count: int) -> None:
         raise refusals.over_timeout(spawner.id, spawn.fence, spawner.timeout_s)
     [children] = work.tx.row("SELECT count(*) FROM tasks WHERE parent = ?", (spawner.id,))
     if children + count > spawn.max_children:
-        raise Invalid(f"Task {spawner.id} may have at most {spawn.max_children} children.", field="children")
+        raise refusals.too_many_children(spawner.id, spawn.max_children)
 
 
 def _same_dag(work: Work, draft: DagDraft) -> Inserted | None:
@@ -152,7 +149,7 @@ def _same_dag(work: Work, draft: DagDraft) -> Inserted | None:
         return None
     dag_id, body_hash, drafted = found
     if body_hash != draft.body_hash:
-        raise KeyReused(f"The key {draft.key!r} belongs to dag {dag_id} with another body.", field="key")
+        raise refusals.key_of_dag(draft.key, dag_id)
     tasks = _answers(work, decode(drafted))
     return Inserted(tasks=tasks, existing=[True] * len(tasks), dag_id=dag_id)
 
@@ -195,7 +192,7 @@ def _known(plan: _Plan, draft: Draft) -> str | None:
         return None
     owner, body_hash = plan.owners.get((task.project, task.key), (None, None))
     if owner is not None and body_hash != draft.body_hash:
-        raise KeyReused(f"The key {task.key!r} belongs to task {owner} with another body.", field="key")
+        raise refusals.key_of_task(task.key, owner)
     if owner is not None:
         plan.owned.add(owner)
     return owner
@@ -207,7 +204,7 @@ def _dependencies(plan: _Plan, draft: Draft) -> list[Dependency]:
     for dependency in draft.dependencies:
         parent = plan.answered_by.get(dependency.parent, dependency.parent)
         if parent not in plan.known and parent not in plan.new and parent not in plan.owned:
-            raise NotFound(f"There is no task {dependency.parent} to depend on.", field=dependency.kind)
+            raise refusals.no_parent(dependency.parent, dependency.kind)
         found[Dependency(parent, dependency.kind)] = None
     return list(found)
 
@@ -235,7 +232,7 @@ def _dag_for(
     if dag is not None:
         work.dags.refuse_closed(dag)
     elif spawner is None and draft.task.dag_id and dag_id != drafted and find_virtual(work, dag_id) is None:
-        raise NotFound(f"There is no dag {dag_id}.", field="dag")
+        raise refusals.no_dag(dag_id)
     return dag_id
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.errors import Conflict
 from dibs.stores import refusals
 from dibs.stores.sqlite.work import Work
 from dibs.stores.values import Entry
@@ -61,10 +60,7 @@ def write_journal(tx: Transaction, task_id: str, fence: int, entries: Sequence[E
     for entry in entries:
         kept = write(tx, row.n, entry)
         if entry.kind in ("step", "spawn") and kept.digest != entry.digest:
-            raise Conflict(
-                f"The {entry.kind} {entry.name!r} of task {task_id} was something else before.",
-                code="journal_mismatch",
-            )
+            raise refusals.journal_mismatch(entry.kind, entry.name, task_id)
         written.append(kept)
     if any(entry.kind == "log" for entry in entries):
         tx.run(_TRIM, (row.n, MAX_LOG_LINES))

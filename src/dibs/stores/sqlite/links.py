@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.errors import IllegalTransition
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import graph, lifecycle
 from dibs.stores import refusals
@@ -95,7 +94,7 @@ def reprioritise(tx: Transaction, task_id: str, priority: float) -> Task:
     work = Work(tx)
     row = work.get(task_id)
     if row.final:
-        raise IllegalTransition(f"Task {task_id} is {row.status}: its priority no longer matters.")
+        raise refusals.priority_over(task_id, row.status)
     row.priority = priority
     row.rerank(tx.now)
     work.touch(row)

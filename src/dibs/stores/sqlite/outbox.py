@@ -1,9 +1,7 @@
 """Events leave with the commit that made them: one row per commit, its events folded into groups.
 
-A group is `[types, at, agent, reason, items]`. An item is a task's id, if its dag is virtual; else
-`[task_id, dag_id]`; with data `[task_id, dag_id, data]`. Every item has each of the types, in order. Groups are
-unfolded when they are read.
-`seq` is dense: a row's events have the numbers `last_seq - count + 1` to `last_seq`.
+`stores.unfolding` says what a group is. `seq` is dense: a row's events have the numbers `last_seq - count + 1` to
+`last_seq`.
 """
 
 from __future__ import annotations
@@ -13,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dibs.model.event import Event
-from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros
+from dibs.stores.unfolding import unfold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -106,21 +104,8 @@ def read_after(connection: apsw.Connection, after: int, limit: int, now: int) ->
     if after < last_lost:
         events.append(Event(seq=last_lost, type="gap", at=from_micros(now if at is None else at)))
         after = last_lost
-    for last_seq, count, body in connection.execute(_AFTER, (after,)):
-        seq = last_seq - count
-        for types, at, agent, reason, items in _decode(body):
-            if seq + len(types) * len(items) <= after:
-                seq += len(types) * len(items)
-                continue
-            instant = from_micros(at)
-            for item in items:
-                for type in types:
-                    seq += 1
-                    if seq <= after:
-                        continue
-                    if len(events) >= limit:
-                        return events
-                    events.append(_event(seq, type, instant, agent, reason, item))
+    rows = ((last_seq, count, _decode(body)) for last_seq, count, body in connection.execute(_AFTER, (after,)))
+    events.extend(unfold(rows, after, limit - len(events)))
     return events
 
 
@@ -135,13 +120,3 @@ def prune(connection: apsw.Connection, before: int, limit: int) -> int:
     deleted = connection.changes()
     connection.execute(_EMPTY, (before,))
     return deleted
-
-
-def _event(seq: int, type: str, at: Any, agent: str | None, reason: str | None, item: Any) -> Event:
-    if isinstance(item, str):
-        return Event(seq=seq, type=type, at=at, task_id=item, dag_id=dag_of(item), agent=agent, reason=reason)
-    dag_id = item[1] or dag_of(item[0])
-    event = Event(seq=seq, type=type, at=at, task_id=item[0], dag_id=dag_id, agent=agent, reason=reason)
-    if len(item) > 2:
-        event.data = item[2]
-    return event

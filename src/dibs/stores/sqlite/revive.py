@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.errors import IllegalTransition, KeyReused
 from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import lifecycle
+from dibs.stores import refusals
 from dibs.stores.sqlite import journal, reading
 from dibs.stores.sqlite.rows import change_spec, encode
 from dibs.stores.sqlite.work import Work
@@ -50,9 +50,7 @@ def revive(
     parents = _bad_parents(work, [row, *followers])
     if parents.get(row.n):
         stopper = work.by_number(parents[row.n])[0]
-        raise IllegalTransition(
-            f"Task {task_id} waits for {stopper.id}, which is {stopper.status}: retry that one first."
-        )
+        raise refusals.waits_for(task_id, stopper.id, stopper.status)
     coming_back = _who_comes_back(work, row, followers, parents)
     if payload is not None and body_hash is not None and row.key is not None:
         _change_body_hash(tx, row, body_hash)
@@ -131,12 +129,12 @@ def _check_keys(work: Work, coming_back: list[Row]) -> None:
             found = work.tx.row(_KEY_OWNER, (row.project, row.key))
             owner = owners.setdefault((row.project, row.key), row.id if found is None else found[0])
             if owner != row.id:
-                raise KeyReused(f"The key of task {row.id} belongs to task {owner} by now.", field="key")
+                raise refusals.task_key_taken(row.id, owner)
         dag = None if row.dag is None else work.dags.find(row.dag)
         if dag is not None and dag.key is not None:
             other = work.tx.row(_DAG_KEY_OWNER, (dag.project, dag.key))
             if other is not None and other[0] != dag.id:
-                raise KeyReused(f"The key of dag {dag.id} belongs to dag {other[0]} by now.", field="key")
+                raise refusals.dag_key_taken(dag.id, other[0])
 
 
 def _reset(work: Work, row: Row) -> None:

@@ -5,7 +5,6 @@ Rows travel in batches: one JSON array out of SQLite and one back in, however ma
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -13,13 +12,13 @@ from msgspec import Raw, Struct
 
 from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros, to_micros
-from dibs.model.retry import Retry
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.rules import priority as priorities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from dibs.stores.sqlite.engine import Transaction
 
@@ -158,79 +157,6 @@ WHERE n IN (SELECT value FROM json_each(?))
 _decode_rows = msgspec.json.Decoder(list[Row]).decode
 _decode_parts = msgspec.json.Decoder(dict[str, Raw]).decode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
-
-
-class Spec(Struct, omit_defaults=True):
-    """What was asked for, as it is kept: the names and defaults of `Task`, and nothing that is at its default.
-
-    What the row knows (dag, parent, priority, instants) is not repeated here.
-    """
-
-    id: str
-    type: str
-    project: str = "default"
-    title: str | None = None
-    payload: Raw | None = None
-    boost: float = 0.1
-    deadline: datetime | None = None
-    on_deadline: str = "keep"
-    depth: int = 0
-    ref: str | None = None
-    depends_on: tuple[str, ...] = ()
-    key: str | None = None
-    requires: tuple[str, ...] = ()
-    assignee: str | None = None
-    models: tuple[str, ...] = ()
-    fallback_models: tuple[str, ...] = ()
-    provider: str | None = None
-    max_attempts: int = 3
-    retry: Retry | None = None
-    timeout: float | None = None
-    tags: tuple[str, ...] = ()
-    user: str | None = None
-    created_by: str | None = None
-    expects: Any = None
-    context: Any = None
-
-
-def spec_of(task: Task, payload: bytes | None) -> str:
-    """A task's specification as JSON; without a payload if none is given."""
-    spec = Spec(
-        task.id,
-        task.type,
-        task.project,
-        task.title,
-        None if payload is None else Raw(payload),
-        task.boost,
-        task.deadline,
-        task.on_deadline,
-        task.depth,
-        task.ref,
-        task.depends_on,
-        task.key,
-        task.requires,
-        task.assignee,
-        task.models,
-        task.fallback_models,
-        task.provider,
-        task.max_attempts,
-        task.retry,
-        task.timeout,
-        task.tags,
-        task.user,
-        task.created_by,
-        task.expects,
-        task.context,
-    )
-    return encode(spec).decode()
-
-
-def common_spec(task: Task) -> str:
-    """The end of a specification, after id and payload: what tasks of one kind have in common."""
-    spec = spec_of(task, None)
-    beginning = f'{{"id":"{task.id}"'
-    assert spec.startswith(beginning)
-    return spec[len(beginning) :]
 
 
 def load_ordered(tx: Transaction, select: str, parameters: tuple[Any, ...] = ()) -> list[Row]:

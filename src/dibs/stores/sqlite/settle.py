@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dibs.errors import IllegalTransition
 from dibs.model.claim import Settled
 from dibs.model.instants import seconds
 from dibs.model.status import FAILURES, Outcome, Status
@@ -155,7 +154,7 @@ class _Settling:
             taken_away = outcome == Outcome.EXPIRED or digest == BY_DUTY
             if taken_away or row.fence > settlement.fence:
                 return refusals.lease_lost(row.id, settlement.fence)
-            return IllegalTransition(f"The claim of task {row.id} under fence {settlement.fence} ended as {outcome}.")
+            return refusals.ended_as(row.id, settlement.fence, outcome)
         if cancelled_unwritten(row, settlement.fence) and not settlement.by_duty:
             self.work.write_cancelled_attempt(row, settlement.usage)
             return refusals.was_cancelled(row.id, row.cancel_reason or row.reason)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dibs.stores.sqlite.engine import Engine
 from dibs.stores.sqlite.jobs import UNKNOWN
@@ -64,12 +64,21 @@ class SqliteStore:
     def schema_version(self) -> int:
         return newest_version()
 
+    async def connect(self) -> None:
+        """It is connected already."""
+
     # Adding
 
-    async def insert(self, insertion: Insertion) -> Inserted:
-        from dibs.stores.sqlite import bulk
+    async def insert(self, insertion: Insertion, connection: Any = None) -> Inserted:
+        if connection is not None:
+            from dibs.stores import refusals
 
-        if bulk.is_plain(insertion):
+            raise refusals.no_connections()
+        from dibs.stores.plain import is_plain
+
+        if is_plain(insertion):
+            from dibs.stores.sqlite import bulk
+
             prepared = bulk.prepare(insertion)
             return await self._engine.write(
                 lambda tx: bulk.insert_plain(tx, self._lanes, insertion, prepared), brief=len(insertion.drafts) == 1
@@ -255,6 +264,9 @@ class SqliteStore:
         from dibs.stores.sqlite import check
 
         return await self._engine.read(check.check)
+
+    async def advise(self) -> list[str]:
+        return []
 
     async def close(self) -> None:
         await self._engine.close()

@@ -57,6 +57,19 @@ class Idempotency(Topic):
         assert again.id == first.id
         assert (child.status, child.depends_on) == (Status.PENDING, (first.id,))
 
+    async def test_two_drafts_that_are_one_task_are_one_parent(self, queue: Queue) -> None:
+        one, _, child, other = await queue.add_many(
+            [
+                NewTask("job", 1, key="k", ref="a"),
+                NewTask("job", 1, key="k", ref="b"),
+                NewTask("child", after=["b", "a"]),
+                NewTask("child", after=["b"]),
+            ]
+        )
+        assert child.depends_on == child.blocked_by == other.depends_on == (one.id,)
+        assert child.dag_id == other.dag_id == one.dag_id
+        assert (await queue.get(child.id)).status is Status.PENDING
+
     async def test_a_key_made_of_the_content(self, queue: Queue) -> None:
         first = await queue.add("job", {"a": 1, "b": [2]}, key=CONTENT)
         assert (await queue.add("job", {"b": [2], "a": 1}, key=CONTENT)).id == first.id

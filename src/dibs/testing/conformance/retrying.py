@@ -35,6 +35,16 @@ class Retrying(Topic):
         assert await status(queue, task) == Status.READY
         assert (await queue.history(task.id))[-1].number == 1
 
+    async def test_a_suspect_that_was_cancelled_comes_back_as_one(self, queue: Queue, clock: FakeClock) -> None:
+        suspect = await queue.add("job", priority=1)
+        await take(queue)
+        await elapse(queue, clock, 61)
+        await queue.cancel(suspect.id)
+        await queue.retry(suspect.id)
+        await queue.add_many([NewTask("job"), NewTask("job")])
+        assert [claim.task.id for claim in await queue.claim("ada", limit=3)] == [suspect.id]
+        assert len(await queue.claim("ada", limit=3)) == 2
+
     async def test_a_cancelled_task_starts_a_new_life(self, queue: Queue) -> None:
         task = await queue.add("job")
         await queue.cancel(task.id, reason="oops")

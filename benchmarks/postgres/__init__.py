@@ -1,0 +1,1 @@
+"""dibs and its peers on one PostgreSQL server, in one run."""

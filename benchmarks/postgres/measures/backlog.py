@@ -1,0 +1,112 @@
+"""Backlog: is work taken as fast with a million tasks waiting as with twenty thousand?
+
+The rate is that of handler starts, over as many of them in both cases; the worker goes on after the last one counted.
+dibs is also measured with its tasks spread over 50 lanes (a type for each, mixed boosts and priorities), and by how
+long a claim of one task takes: what was claimed is completed and replaced outside the timing, and the two backlogs take
+turns. Loading a million takes long, so the runs share one load, with enough to spare that a million always wait.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+import dibs
+from benchmarks import lanes as laid_out
+from benchmarks.waiting import Backlog, take_turns
+
+if TYPE_CHECKING:
+    from benchmarks.postgres.stage import Contest, Contestant, Stage
+
+LIMIT_S = 180.0
+SKIPPED = 0.05
+"""The share of handler starts that is warm-up."""
+MOST_PASSES = 4
+ENOUGH_S = 3.0
+"""Of timed work in a run: twenty thousand tasks are soon done, so a run is several passes over them."""
+
+UNITS = {
+    f"{what}, {lanes}, {backlog}": unit
+    for lanes in ("1 lane", "many lanes")
+    for backlog in ("few waiting", "many waiting")
+    for what, unit in (("drain", "/s"), ("claim", "ms"))
+}
+
+
+def together(contest: Contest, contestant: Contestant) -> dict[str, list[float]]:
+    found = of_lanes(contest, contestant, 1, "1 lane")
+    if is_dibs(contestant):
+        found |= of_lanes(contest, contestant, contest.sizes.lanes, "many lanes")
+    return found
+
+
+def is_dibs(contestant: Contestant) -> bool:
+    return contestant.peer.script == "dibs_peer.py"
+
+
+def of_lanes(contest: Contest, contestant: Contestant, lanes: int, words: str) -> dict[str, list[float]]:
+    sizes, runs = contest.sizes, contest.bench.runs
+    sample = min(contestant.peer.sizes.sample, int(0.9 * sizes.short_backlog))
+    found: dict[str, list[float]] = {}
+    with ExitStack() as stack:
+        few = stack.enter_context(contest.stage(contestant, suffix="_few"))
+        stack.callback(contest.server.drop, "_few")
+        many = stack.enter_context(contest.stage(contestant, suffix="_many"))
+        stack.callback(contest.server.drop, "_many")
+        contest.bench.say(f"backlog, {contestant.name}: loading {sizes.backlog:,} in {sizes.worded(words)}")
+        many.load(sizes.backlog + runs * MOST_PASSES * int(1.5 * sample), lanes)
+        drains: dict[str, list[float]] = {"few": [], "many": []}
+        for number in range(runs):
+            spent_s = passes(few, many, sizes.short_backlog, sample, lanes)
+            for name, seconds in spent_s.items():
+                drains[name].append(sample * len(seconds) / sum(seconds))
+            latest = ", ".join(f"{values[-1]:,.0f}/s with {name} waiting" for name, values in drains.items())
+            contest.bench.say(sizes.worded(f"backlog, {contestant.name}, {words}, run {number + 1}/{runs}: {latest}"))
+        for name, values in drains.items():
+            found[f"drain, {words}, {name} waiting"] = values
+        if is_dibs(contestant):
+            found |= claims(contest, few, many, lanes, words)
+    return found
+
+
+def passes(few: Stage, many: Stage, short_backlog: int, sample: int, lanes: int) -> dict[str, list[float]]:
+    """The seconds that `sample` handler starts took, for both backlogs in turn, until there are enough of them."""
+    spent_s: dict[str, list[float]] = {"few": [], "many": []}
+    for _ in range(MOST_PASSES):
+        few.load(short_backlog, lanes)
+        for name, stage in (("few", few), ("many", many)):
+            spent_s[name].append(seconds_for(stage, sample, lanes))
+        if sum(spent_s["few"]) >= ENOUGH_S:
+            break
+    return spent_s
+
+
+def seconds_for(stage: Stage, sample: int, lanes: int) -> float:
+    """How long one worker takes for `sample` handler starts."""
+    skipped = int(SKIPPED * sample)
+    stage.release()
+    stage.tidy()
+    with stage.workers(1, lanes=lanes) as children:
+        stage.await_hits(skipped + sample, children, LIMIT_S)
+    starts = sorted(at for at, _ in stage.hits.all())
+    return starts[skipped + sample - 1] - starts[skipped - 1]
+
+
+def claims(contest: Contest, few: Stage, many: Stage, lanes: int, words: str) -> dict[str, list[float]]:
+    sizes = contest.sizes
+    found: dict[str, list[float]] = {f"claim, {words}, {name} waiting": [] for name in ("few", "many")}
+    with dibs.connect_sync(few.url) as few_queue, dibs.connect_sync(many.url) as many_queue:
+
+        def task(number: int) -> dibs.NewTask:
+            return laid_out.task(number, lanes)
+
+        short, long = Backlog(few_queue, task, sizes.short_backlog), Backlog(many_queue, task, 0)
+        for stage in (few, many):
+            stage.tidy()
+        for number in range(contest.bench.runs):
+            samples = take_turns(short, long, 1, sizes.claims)
+            for values, sample in zip(found.values(), samples, strict=True):
+                values.append(sample)
+            latest = ", ".join(f"{values[-1]:.2f} ms" for values in found.values())
+            contest.bench.say(sizes.worded(f"claim 1, {words}, run {number + 1}/{contest.bench.runs}: {latest}"))
+    return found

@@ -1,0 +1,7 @@
+"""Tasks in a PostgreSQL database, shared by any number of machines."""
+
+from __future__ import annotations
+
+from dibs.stores.postgres.store import PostgresStore
+
+__all__ = ["PostgresStore"]

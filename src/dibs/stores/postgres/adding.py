@@ -1,0 +1,134 @@
+"""Adding standalone tasks: one call however many they are. What many have in common travels once, as a frame."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from asyncpg import UniqueViolationError
+
+from dibs.model.ids import dag_of
+from dibs.model.instants import from_micros, to_micros
+from dibs.model.status import Status
+from dibs.rules import priority
+from dibs.rules.lifecycle import first_status
+from dibs.stores.postgres import copying, inserting
+from dibs.stores.postgres.lanes import lane_keys
+from dibs.stores.specs import specs_of
+from dibs.stores.values import Inserted
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from dibs.model.task import Task
+    from dibs.stores.postgres.engine import Engine
+    from dibs.stores.postgres.lanes import Lanes
+    from dibs.stores.values import Draft, Insertion
+
+_ADD_ONE = "SELECT dibs.add_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
+_ADD = "SELECT dibs.add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
+
+
+async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
+    """Add standalone tasks."""
+    drafts = insertion.drafts
+    specs = specs_of(drafts)
+    places, framed = _frames(drafts)
+    while True:
+        numbers = await lanes.numbers(lane_keys(framed))
+        try:
+            if len(drafts) == 1:
+                [draft], [spec] = drafts, specs
+                start = (engine.at, lanes.version, draft.task.project, draft.task.id, spec, len(draft.payload))
+                now = await engine.value(_ADD_ONE, *start, *_frame(draft, numbers))
+            elif copying.fits(drafts, framed):
+                now = await copying.copy(engine, lanes.version, drafts, specs, places, framed, numbers)
+            else:
+                ids = [draft.task.id for draft in drafts]
+                sizes = [len(draft.payload) for draft in drafts]
+                columns = list(zip(*(_frame(draft, numbers) for draft in framed), strict=True))
+                now = await engine.value(
+                    _ADD, engine.at, lanes.version, drafts[0].task.project, ids, specs, sizes, places, *columns
+                )
+        except UniqueViolationError:
+            # Some of them are here already: the connection was lost after an earlier call, or the ids were given twice.
+            return await inserting.insert(engine, lanes, insertion)
+        if now is not None:
+            break
+        await lanes.refresh()
+    engine.changed()
+    return Inserted(tasks=_snapshots(drafts, now), existing=[False] * len(drafts))
+
+
+def _frames(drafts: list[Draft]) -> tuple[list[int], list[Draft]]:
+    """For each draft the place of its frame, counted from 1; and a draft to make each frame from."""
+    known: dict[int, int] = {}
+    framed: list[Draft] = []
+    places = []
+    for draft in drafts:
+        task = draft.task
+        alike = None
+        if draft.kind is not None and not draft.weight and task.deadline is None and task.run_after is None:
+            alike = known.get(id(draft.kind))
+        if alike is None:
+            framed.append(draft)
+            alike = len(framed)
+            if draft.kind is not None and task.deadline is None and task.run_after is None and not draft.weight:
+                known[id(draft.kind)] = alike
+        places.append(alike)
+    return places, framed
+
+
+def _frame(draft: Draft, numbers: Any) -> tuple[Any, ...]:
+    """The frame's columns, as `functions/add.sql` takes them."""
+    task = draft.task
+    return (
+        task.type,
+        numbers[draft.lane],
+        None if draft.fallback_lane is None else numbers[draft.fallback_lane],
+        task.priority,
+        draft.lane.boost,
+        draft.weight,
+        task.max_attempts,
+        task.timeout,
+        task.user,
+        _micros(task.deadline),
+        task.on_deadline,
+        _micros(task.run_after),
+    )
+
+
+def _micros(instant: datetime | None) -> int | None:
+    return None if instant is None else to_micros(instant)
+
+
+def _snapshots(drafts: list[Draft], now: int) -> list[Task]:
+    """The drafts' tasks in the state they were added in."""
+    instant = from_micros(now)
+    tasks = []
+    kind: object = None
+    worth: float | None = None
+    for draft in drafts:
+        task = draft.task
+        plain = draft.kind is not None and task.deadline is None and task.run_after is None and not draft.weight
+        if not plain or draft.kind is not kind:
+            worth = _worth(draft, now)
+            kind = draft.kind if plain else None
+        task.dag_id = dag_of(task.id)
+        task.created_at = task.updated_at = instant
+        task.effective_priority = worth
+        if worth is None:
+            task.status = Status.SCHEDULED
+        else:
+            task.status = Status.READY
+            task.ready_at = instant
+        tasks.append(task)
+    return tasks
+
+
+def _worth(draft: Draft, now: int) -> float | None:
+    """The effective priority it starts with; None while its time is to come."""
+    task, boost = draft.task, draft.lane.boost
+    if first_status(open_edges=0, run_after=_micros(task.run_after), now=now) is not Status.READY:
+        return None
+    steps = priority.steps(_micros(task.deadline), now)
+    return priority.effective(priority.rank(task.priority, boost, now, draft.weight, steps), boost, now)

@@ -1,0 +1,189 @@
+"""Handing out tasks: one call, whose arrays become claims."""
+
+from __future__ import annotations
+
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from dibs.model.claim import Claim
+from dibs.model.ids import dag_of, new_id
+from dibs.model.instants import from_micros, seconds
+from dibs.model.status import Status
+from dibs.model.task import Task
+from dibs.rules import matching
+from dibs.stores.postgres import reading
+from dibs.stores.values import Claimed, ClaimRequest
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from dibs.stores.postgres.engine import Engine
+    from dibs.stores.postgres.lanes import Lanes
+
+HEARD_EVERY_S = 5.0
+RAISED_EVERY_S = 0.1
+_REMEMBERED = 1_000
+_MANY = 200_000
+
+_CLAIM = "SELECT * FROM dibs.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+
+_encode = msgspec.json.Encoder().encode
+_decode_tasks = msgspec.json.Decoder(list[Task]).decode
+
+
+class Offer(Struct, omit_defaults=True):
+    """What an agent said it can do, as it is written down."""
+
+    capabilities: tuple[str, ...] = ()
+    types: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
+
+
+class Claiming:
+    """Claims of one store: knows when each agent was last written down, and the numbers of the tasks handed out."""
+
+    def __init__(self, engine: Engine, lanes: Lanes) -> None:
+        self._engine = engine
+        self._lanes = lanes
+        self._heard: dict[tuple[str, str], tuple[Offer, int]] = {}
+        self._raised = monotonic()
+        self.numbers: dict[str, int] = {}
+        """Tasks by id, so that settling them finds their rows at once. A memory, not a truth: it may be dropped."""
+
+    async def claim(self, request: ClaimRequest) -> Claimed:
+        """Up to `limit` ready tasks, best first."""
+        # Every claim has an id, so that one whose reply is lost can be asked for again.
+        claim_id = request.claim_id or new_id("claim")
+        while True:
+            lanes = self._lanes.served_by(request)
+            keys = self._lanes.keys
+            offer = self._offer(request)
+            [found] = await self._engine.fetch(
+                _CLAIM,
+                self._engine.at,
+                self._lanes.version,
+                request.project,
+                request.agent,
+                offer,
+                lanes,
+                [keys[lane].boost for lane in lanes],
+                _models(self._lanes, lanes, request),
+                request.limit,
+                request.max_bytes,
+                request.lease_s,
+                request.start,
+                claim_id,
+                self._raising(),
+            )
+            state = found["state"]
+            if state == "stale":
+                await self._lanes.refresh()
+                continue
+            if offer is not None:
+                self._note_heard(request, found["at"])
+            if state == "none":
+                due_at = found["due_at"]
+                return Claimed(next_due_in=None if due_at is None else max(0.0, (due_at - found["at"]) / 1_000_000))
+            if state == "again":
+                return Claimed(
+                    claims=[] if found["whole"] is None else reading.claims_from(found["whole"], found["at"])
+                )
+            self._engine.changed()
+            claims = _claims(request, found)
+            if len(self.numbers) > _MANY:
+                self.numbers.clear()
+            for claim, number in zip(claims, found["ns"], strict=True):
+                self.numbers[claim.task.id] = number
+            return Claimed(claims=claims)
+
+    def _raising(self) -> bool:
+        """Whether this claim shall raise the floors of its lanes: a busy store does it several times a second."""
+        now = monotonic()
+        if now - self._raised < RAISED_EVERY_S:
+            return False
+        self._raised = now
+        return True
+
+    def _offer(self, request: ClaimRequest) -> str | None:
+        """What to write down about this agent; nothing if that was done a short while ago."""
+        offer = Offer(request.capabilities, request.types, request.models)
+        known = self._heard.get((request.project, request.agent))
+        if known is not None and known[0] == offer and 0 <= self._engine.now() - known[1] < seconds(HEARD_EVERY_S):
+            return None
+        return _encode(offer).decode()
+
+    def _note_heard(self, request: ClaimRequest, now: int) -> None:
+        if len(self._heard) > _REMEMBERED:
+            self._heard.clear()
+        offer = Offer(request.capabilities, request.types, request.models)
+        self._heard[request.project, request.agent] = (offer, now)
+
+
+def _models(lanes: Lanes, served: list[int], request: ClaimRequest) -> list[str | None] | None:
+    """The model that a task of each lane would be done with."""
+    models = [matching.choose_model(lanes.keys[lane].models, request.models) for lane in served]
+    return models if any(models) else None
+
+
+def _claims(request: ClaimRequest, found: Any) -> list[Claim]:
+    """The claims, best first."""
+    now = found["at"]
+    instant = from_micros(now)
+    expires = from_micros(now + seconds(request.lease_s))
+    status = Status.RUNNING if request.start else Status.CLAIMED
+    started = instant if request.start else None
+    instants: dict[int, datetime] = {}
+    whole: dict[str, Claim] = {}
+    if found["whole"] is not None:
+        whole = {claim.task.id: claim for claim in reading.claims_from(found["whole"], now)}
+    claims = []
+    for task, dag, parent, wanted, worth, created, ready, model, timeout_s in zip(
+        _decode_tasks(found["specs"]),
+        found["dags"],
+        found["parents"],
+        found["priorities"],
+        found["effectives"],
+        found["created"],
+        found["ready"],
+        found["models"],
+        found["timeouts"],
+        strict=True,
+    ):
+        if whole and task.id in whole:
+            claims.append(whole[task.id])
+            continue
+        task.dag_id = dag or dag_of(task.id)
+        task.parent_id = parent
+        task.priority = wanted
+        task.status = status
+        task.effective_priority = worth
+        task.fence = 1
+        task.agent = request.agent
+        task.lease_expires_at = expires
+        at = instants.get(created)
+        if at is None:
+            at = instants[created] = from_micros(created)
+        task.created_at = at
+        if ready != created:
+            at = instants.get(ready)
+            if at is None:
+                at = instants[ready] = from_micros(ready)
+        task.ready_at = at
+        task.claimed_at = task.updated_at = instant
+        task.started_at = started
+        claims.append(
+            Claim(
+                task=task,
+                fence=1,
+                agent=request.agent,
+                model=model,
+                lease_s=request.lease_s,
+                lease_expires_at=expires,
+                timeout_s=timeout_s,
+                context=task.context,
+            )
+        )
+    return claims

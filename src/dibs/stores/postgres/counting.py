@@ -1,0 +1,133 @@
+"""The queue at a glance. Exact: one statement, one snapshot.
+
+Tasks are counted by their lanes, which know project and type. What completed is what is left of all tasks: the
+table of ended tasks is long and wide, and would have to be read from end to end.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+from msgspec import Struct
+
+from dibs.model.instants import from_micros, seconds
+from dibs.model.status import Status
+from dibs.model.views import Agent, Lane, Stats
+from dibs.stores.postgres.rows import instant
+from dibs.stores.values import LaneKey
+
+if TYPE_CHECKING:
+    from dibs.stores.postgres.engine import Engine
+
+_DAY_S = 86_400.0
+_STATS = """
+WITH live AS MATERIALIZED (
+    SELECT lane, status, count(*) AS count, sum(cost_usd) AS cost,
+        min(ready_at) FILTER (WHERE status = 'ready') AS oldest
+    FROM dibs.work GROUP BY lane, status
+)
+SELECT
+    (SELECT json_agg(json_build_array(l.id, l.key)) FROM dibs.lanes l WHERE l.project = $1)::text AS lanes,
+    (SELECT json_agg(json_build_array(lane, status, count, oldest)) FROM live)::text AS live,
+    (
+        SELECT json_agg(json_build_array(b.lane, b.status, b.count)) FROM (
+            SELECT lane, status, count(*) AS count FROM dibs.ended WHERE status <> 'completed' GROUP BY lane, status
+        ) b
+    )::text AS badly,
+    (
+        SELECT json_agg(json_build_array(s.type, s.count)) FROM (
+            SELECT type, count(*) AS count FROM dibs.specs WHERE project = $1 GROUP BY type
+        ) s
+    )::text AS every,
+    (
+        SELECT json_agg(json_build_array(id, offer, heard_at) ORDER BY id) FROM dibs.agents
+        WHERE project = $1 AND heard_at >= $2
+    )::text AS agents,
+    (
+        SELECT w.due_at FROM dibs.work w
+        WHERE w.status IN ('scheduled', 'retrying') AND w.due_at IS NOT NULL
+            AND w.lane = ANY (ARRAY(SELECT id FROM dibs.lanes WHERE project = $1))
+        ORDER BY w.due_at LIMIT 1
+    ) AS next_due_at,
+    (
+        SELECT sum(c.cost) FROM (
+            SELECT lane, cost FROM live UNION ALL SELECT lane, cost_usd FROM dibs.ended WHERE cost_usd IS NOT NULL
+        ) c JOIN dibs.lanes l ON l.id = c.lane
+        WHERE l.project = $1
+    ) AS cost_usd
+"""
+
+
+class Offer(Struct):
+    """What an agent offers, as it is kept."""
+
+    capabilities: tuple[str, ...] = ()
+    types: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
+
+
+_decode_key = msgspec.json.Decoder(LaneKey).decode
+_decode_offer = msgspec.json.Decoder(Offer).decode
+_decode_lanes = msgspec.json.Decoder(list[tuple[int, str]]).decode
+_decode_live = msgspec.json.Decoder(list[tuple[int, str, int, int | None]]).decode
+_decode_badly = msgspec.json.Decoder(list[tuple[int, str, int]]).decode
+_decode_every = msgspec.json.Decoder(list[tuple[str, int]]).decode
+_decode_agents = msgspec.json.Decoder(list[tuple[str, str, int]]).decode
+
+
+async def stats(engine: Engine, project: str) -> Stats:
+    """Counts by status and type, lanes with something ready, agents heard of in the last day."""
+    row = await engine.row(_STATS, project, engine.now() - seconds(_DAY_S))
+    assert row is not None
+    keys = {id: _decode_key(key) for id, key in _decode_lanes(row["lanes"] or "[]")}
+    live = [each for each in _decode_live(row["live"] or "[]") if each[0] in keys]
+    badly = [each for each in _decode_badly(row["badly"] or "[]") if each[0] in keys]
+    by_type: dict[str, dict[str, int]] = {}
+    left = dict(_decode_every(row["every"] or "[]"))
+    for lane, status, count in [each[:3] for each in live] + badly:
+        type = keys[lane].type
+        found = by_type.setdefault(type, {})
+        found[status] = found.get(status, 0) + count
+        left[type] = left.get(type, 0) - count
+    for type, count in left.items():
+        if count:
+            by_type.setdefault(type, {})["completed"] = count
+    lanes = [_lane(id, keys[id], count, oldest) for id, status, count, oldest in sorted(live) if status == "ready"]
+    totals = {status.value: sum(found.get(status, 0) for found in by_type.values()) for status in Status}
+    return Stats(
+        by_status={status: count for status, count in totals.items() if count},
+        by_type={
+            type: {status.value: found[status] for status in Status if status in found}
+            for type, found in sorted(by_type.items())
+        },
+        lanes=lanes,
+        agents=[_agent(*each) for each in _decode_agents(row["agents"] or "[]")],
+        oldest_ready_at=min((lane.oldest_ready_at for lane in lanes if lane.oldest_ready_at), default=None),
+        next_due_at=instant(row["next_due_at"]),
+        cost_usd=row["cost_usd"],
+    )
+
+
+def _lane(id: int, key: LaneKey, ready: int, oldest: int | None) -> Lane:
+    return Lane(
+        id=id,
+        type=key.type,
+        assignee=key.assignee,
+        requires=key.requires,
+        models=key.models,
+        boost=key.boost,
+        ready=ready,
+        oldest_ready_at=instant(oldest),
+    )
+
+
+def _agent(id: str, offer: str, heard_at: int) -> Agent:
+    what = _decode_offer(offer)
+    return Agent(
+        id=id,
+        capabilities=what.capabilities,
+        types=what.types,
+        models=what.models,
+        heard_at=from_micros(heard_at),
+    )

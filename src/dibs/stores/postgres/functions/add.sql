@@ -1,0 +1,134 @@
+-- Add standalone tasks, the common case: nothing to look up, nothing depends on anything. What tasks have in common
+-- travels once, as a frame; `p_frame` says which frame (from 1) each task has.
+-- Answers now; NULL if lanes changed meanwhile (read them again). A task that exists already: unique_violation.
+-- Locks: floors (shared).
+CREATE OR REPLACE FUNCTION dibs.add(
+    p_now bigint, p_version bigint, p_project text,
+    p_ids text[], p_specs text[], p_bytes integer[], p_frame integer[],
+    f_type text[], f_lane integer[], f_fallback integer[], f_priority float8[], f_boost float8[], f_weight integer[],
+    f_max_attempts integer[], f_timeout float8[], f_user text[], f_deadline bigint[], f_on_deadline text[],
+    f_run_after bigint[]
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    at bigint;
+    f_status text[];
+    f_rank float8[];
+    f_step bigint[];
+BEGIN
+    PERFORM dibs.hold_floors();
+    IF (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes') <> p_version THEN
+        RETURN NULL;
+    END IF;
+    at := coalesce(p_now, dibs.micros());
+    SELECT
+        array_agg(CASE WHEN f.ready THEN 'ready' ELSE 'scheduled' END ORDER BY f.place),
+        array_agg(CASE WHEN f.ready THEN dibs.rank(f.priority, f.boost, at, f.weight, f.deadline, at) END ORDER BY f.place),
+        array_agg(CASE WHEN f.ready THEN dibs.next_step_at(f.deadline, at) END ORDER BY f.place)
+    INTO f_status, f_rank, f_step
+    FROM (
+        SELECT *, f.run_after IS NULL OR f.run_after <= at AS ready
+        FROM unnest(f_priority, f_boost, f_weight, f_deadline, f_run_after)
+            WITH ORDINALITY AS f (priority, boost, weight, deadline, run_after, place)
+    ) f;
+    WITH drafts AS MATERIALIZED (
+        SELECT nextval('dibs.specs_n_seq') AS n, d.*
+        FROM unnest(p_ids, p_specs, p_bytes, p_frame) AS d (id, spec, bytes, frame)
+    ), specs AS (
+        INSERT INTO dibs.specs (
+            n, created_at, deadline, timeout_s, max_attempts, fallback_lane, id, project, type, "user", on_deadline, spec
+        )
+        SELECT
+            n, at, f_deadline[frame], f_timeout[frame], f_max_attempts[frame], f_fallback[frame], id, p_project,
+            f_type[frame], f_user[frame], f_on_deadline[frame], spec
+        FROM drafts
+    )
+    INSERT INTO dibs.work (
+        n, rank, priority, boost, updated_at, ready_at, due_at, lane, bytes, weight, solo, status, timeout_s,
+        run_after, deadline, step_at
+    )
+    SELECT
+        n, f_rank[frame], f_priority[frame], f_boost[frame], at, CASE WHEN f_status[frame] = 'ready' THEN at END,
+        CASE WHEN f_status[frame] = 'scheduled' THEN f_run_after[frame] END, f_lane[frame], bytes, f_weight[frame],
+        f_max_attempts[frame] = 1, f_status[frame], f_timeout[frame],
+        f_run_after[frame], f_deadline[frame], f_step[frame]
+    FROM drafts;
+    PERFORM dibs.note_lows(f_lane, f_rank);
+    INSERT INTO dibs.outbox (at, count, body)
+    SELECT at, 2 * sum(g.count), '[' || string_agg(g.body, ',' ORDER BY g.first) || ']'
+    FROM (
+        SELECT
+            count(*) AS count, min(d.place) AS first,
+            '[["task.added","task.' || f_status[d.frame] || '"],' || at || ',null,null,["'
+                || string_agg(d.id, '","' ORDER BY d.place) || '"]]' AS body
+        FROM unnest(p_ids, p_frame) WITH ORDINALITY AS d (id, frame, place)
+        GROUP BY f_status[d.frame]
+    ) g;
+    RETURN at;
+END $$;
+
+-- One standalone task: as `add`, without the arrays.
+CREATE OR REPLACE FUNCTION dibs.add_one(
+    p_now bigint, p_version bigint, p_project text, p_id text, p_spec text, p_bytes integer,
+    p_type text, p_lane integer, p_fallback integer, p_priority float8, p_boost float8, p_weight integer,
+    p_max_attempts integer, p_timeout float8, p_user text, p_deadline bigint, p_on_deadline text, p_run_after bigint
+) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+    at bigint;
+    number bigint;
+    is_ready boolean;
+    ranked float8;
+BEGIN
+    PERFORM pg_advisory_xact_lock_shared('dibs.lanes'::regclass::oid::integer, 0);
+    IF (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes') <> p_version THEN
+        RETURN NULL;
+    END IF;
+    at := coalesce(p_now, dibs.micros());
+    is_ready := p_run_after IS NULL OR p_run_after <= at;
+    IF is_ready THEN
+        ranked := dibs.rank(p_priority, p_boost, at, p_weight, p_deadline, at);
+    END IF;
+    INSERT INTO dibs.specs (
+        created_at, deadline, timeout_s, max_attempts, fallback_lane, id, project, type, "user", on_deadline, spec
+    ) VALUES (
+        at, p_deadline, p_timeout, p_max_attempts, p_fallback, p_id, p_project, p_type, p_user, p_on_deadline, p_spec
+    ) RETURNING n INTO number;
+    INSERT INTO dibs.work (
+        n, rank, priority, boost, updated_at, ready_at, due_at, lane, bytes, weight, solo, status, timeout_s, run_after,
+        deadline, step_at
+    ) VALUES (
+        number, ranked, p_priority, p_boost, at, CASE WHEN is_ready THEN at END, CASE WHEN NOT is_ready THEN p_run_after END,
+        p_lane, p_bytes, p_weight, p_max_attempts = 1, CASE WHEN is_ready THEN 'ready' ELSE 'scheduled' END, p_timeout,
+        p_run_after, p_deadline,
+        CASE WHEN is_ready AND p_deadline IS NOT NULL THEN dibs.next_step_at(p_deadline, at) END
+    );
+    IF ranked < (SELECT l.low FROM dibs.lanes l WHERE l.id = p_lane) THEN
+        INSERT INTO dibs.lows (lane, rank) VALUES (p_lane, ranked);
+    END IF;
+    INSERT INTO dibs.outbox (at, count, body) VALUES (
+        at, 2, '[[["task.added","task.' || CASE WHEN is_ready THEN 'ready' ELSE 'scheduled' END || '"],' || at
+            || ',null,null,["' || p_id || '"]]]'
+    );
+    RETURN at;
+END $$;
+
+-- Many standalone tasks come through COPY, between these two, in one transaction.
+
+-- Numbers for so many tasks, and now; nothing if lanes changed meanwhile. Locks: floors (shared).
+CREATE OR REPLACE FUNCTION dibs.begin_copy(p_now bigint, p_version bigint, p_count integer, OUT at bigint, OUT ns bigint[])
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM dibs.hold_floors();
+    IF (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes') = p_version THEN
+        at := coalesce(p_now, dibs.micros());
+        ns := ARRAY (SELECT nextval('dibs.specs_n_seq') FROM generate_series(1, p_count));
+    END IF;
+END $$;
+
+-- They are there, ready: tell of them. `p_items`: their ids, quoted, with commas between.
+CREATE OR REPLACE FUNCTION dibs.end_copy(p_at bigint, p_lanes integer[], p_ranks float8[], p_count integer, p_items text)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM dibs.note_lows(p_lanes, p_ranks);
+    INSERT INTO dibs.outbox (at, count, body)
+    VALUES (p_at, 2 * p_count, '[[["task.added","task.ready"],' || p_at || ',null,null,[' || p_items || ']]]');
+END $$;

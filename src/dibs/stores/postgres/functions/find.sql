@@ -1,0 +1,138 @@
+-- Tasks that fit, newest first; at most 10,000 are looked at.
+--
+-- p_tag, p_like: what the specification must contain for the tag and the text to be found; the caller looks closer.
+-- p_capitals, p_smalls: letters beyond ASCII to be made small. p_alone: ids that the one task of a virtual dag may have.
+-- Answers `whole`, and `rest`: everything down to that number was looked at and there may be more; NULL if that was all.
+CREATE OR REPLACE FUNCTION dibs.find(
+    p_project text, p_statuses text[], p_type text, p_tag text, p_dag text, p_alone text[], p_agent text, p_user text,
+    p_like text, p_capitals text, p_smalls text, p_before bigint, p_limit integer,
+    OUT whole text, OUT rest bigint
+) LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    most CONSTANT integer := 10000;
+    looked_at bigint[] := '{}';
+    piece bigint[];
+    lowest bigint := 0;     -- everything from here on is in what is looked at
+    broad boolean := false; -- an index of live tasks holds more than may be looked at, and in another order
+    found bigint[] := '{}';
+    word text;
+BEGIN
+    -- One index yields the newest candidates. The other conditions are looked at row by row.
+    IF p_dag IS NOT NULL THEN
+        looked_at := ARRAY(
+            SELECT s.n FROM dibs.specs s WHERE s.dag = p_dag AND s.n < p_before ORDER BY s.n DESC LIMIT most
+        );
+        lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
+        looked_at := looked_at || ARRAY(
+            SELECT s.n FROM dibs.specs s WHERE s.id = ANY (p_alone) AND s.dag IS NULL AND s.n < p_before
+        );
+    ELSIF p_user IS NOT NULL THEN
+        looked_at := ARRAY(
+            SELECT s.n FROM dibs.specs s WHERE s.project = p_project AND s."user" = p_user AND s.n < p_before
+            ORDER BY s.n DESC LIMIT most
+        );
+        lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
+    ELSIF p_statuses IS NOT NULL THEN
+        IF p_statuses && ARRAY['claimed', 'running', 'validating'] THEN
+            looked_at := ARRAY(
+                SELECT w.n FROM dibs.work w WHERE w.status IN ('claimed', 'running', 'validating') LIMIT most + 1
+            );
+            broad := cardinality(looked_at) > most;
+        END IF;
+        IF p_statuses && ARRAY['scheduled', 'retrying'] THEN
+            piece := ARRAY(SELECT w.n FROM dibs.work w WHERE w.status IN ('scheduled', 'retrying') LIMIT most + 1);
+            broad := broad OR cardinality(piece) > most;
+            looked_at := looked_at || piece;
+        END IF;
+        IF 'ready' = ANY (p_statuses) THEN
+            piece := ARRAY(
+                SELECT w.n FROM dibs.lanes l CROSS JOIN LATERAL (
+                    SELECT w.n FROM dibs.work w WHERE w.status = 'ready' AND w.lane = l.id LIMIT most + 1
+                ) w
+                WHERE l.project = p_project AND (p_type IS NULL OR l.type = p_type)
+                LIMIT most + 1
+            );
+            broad := broad OR cardinality(piece) > most;
+            looked_at := looked_at || piece;
+        END IF;
+        broad := broad OR p_statuses && ARRAY['pending', 'waiting'];
+        IF p_type IS NOT NULL AND (broad OR 'completed' = ANY (p_statuses)) THEN
+            -- Straight to the newest that can be meant: a long backlog, or past, may lie above it.
+            IF p_statuses <@ ARRAY['completed', 'dead_lettered', 'cancelled'] THEN
+                p_before := least(p_before, (SELECT max(e.n) FROM dibs.ended e) + 1);
+            ELSIF NOT p_statuses && ARRAY['completed', 'dead_lettered', 'cancelled'] THEN
+                p_before := least(p_before, (SELECT max(w.n) FROM dibs.work w) + 1);
+            END IF;
+            looked_at := ARRAY(
+                SELECT s.n FROM dibs.specs s WHERE s.project = p_project AND s.type = p_type AND s.n < p_before
+                ORDER BY s.n DESC LIMIT most
+            );
+            lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
+        ELSE
+            IF broad THEN
+                looked_at := ARRAY(SELECT w.n FROM dibs.work w WHERE w.n < p_before ORDER BY w.n DESC LIMIT most);
+                lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
+            END IF;
+            IF 'completed' = ANY (p_statuses) THEN
+                piece := ARRAY(SELECT e.n FROM dibs.ended e WHERE e.n < p_before ORDER BY e.n DESC LIMIT most);
+                lowest := greatest(lowest, CASE WHEN cardinality(piece) = most THEN piece[most] END);
+                looked_at := looked_at || piece;
+            END IF;
+            FOREACH word IN ARRAY p_statuses LOOP
+                IF word IN ('dead_lettered', 'cancelled') THEN
+                    piece := ARRAY(
+                        SELECT e.n FROM dibs.ended e WHERE e.status = word AND e.status <> 'completed' AND e.n < p_before
+                        ORDER BY e.n DESC LIMIT most
+                    );
+                    lowest := greatest(lowest, CASE WHEN cardinality(piece) = most THEN piece[most] END);
+                    looked_at := looked_at || piece;
+                END IF;
+            END LOOP;
+        END IF;
+    ELSIF p_type IS NOT NULL THEN
+        looked_at := ARRAY(
+            SELECT s.n FROM dibs.specs s WHERE s.project = p_project AND s.type = p_type AND s.n < p_before
+            ORDER BY s.n DESC LIMIT most
+        );
+        lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
+    ELSE
+        looked_at := ARRAY(SELECT s.n FROM dibs.specs s WHERE s.n < p_before ORDER BY s.n DESC LIMIT most);
+        lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
+    END IF;
+
+    looked_at := ARRAY(
+        SELECT DISTINCT l.n FROM unnest(looked_at) AS l (n) WHERE l.n < p_before AND l.n >= lowest
+        ORDER BY l.n DESC LIMIT most
+    );
+    IF cardinality(looked_at) = most THEN
+        lowest := looked_at[most];
+    END IF;
+    rest := nullif(lowest, 0);
+    FOR i IN 1 .. cardinality(looked_at) BY 500 LOOP
+        found := found || ARRAY(
+            SELECT s.n FROM unnest(looked_at[i : i + 499]) AS l (n)
+            CROSS JOIN LATERAL (SELECT * FROM dibs.specs s WHERE s.n = l.n OFFSET 0) s
+            LEFT JOIN LATERAL (SELECT w.status, w.agent, w.error FROM dibs.work w WHERE w.n = l.n OFFSET 0) w ON true
+            LEFT JOIN LATERAL (SELECT e.status, e.agent, e.error FROM dibs.ended e WHERE e.n = l.n OFFSET 0) e ON true
+            WHERE s.project = p_project
+                AND (p_statuses IS NULL OR coalesce(w.status, e.status) = ANY (p_statuses))
+                AND (p_type IS NULL OR s.type = p_type)
+                AND (p_user IS NULL OR s."user" = p_user)
+                AND (p_agent IS NULL OR coalesce(w.agent, e.agent) = p_agent)
+                AND (p_tag IS NULL OR strpos(s.spec, p_tag) > 0)
+                AND (p_like IS NULL OR translate(
+                    lower(s.spec || E'\n' || coalesce(w.error, e.error, '')), p_capitals, p_smalls
+                ) LIKE p_like)
+            ORDER BY s.n DESC
+        );
+        IF cardinality(found) > p_limit THEN
+            found := found[1 : p_limit];
+            rest := found[p_limit];
+            EXIT;
+        END IF;
+    END LOOP;
+    whole := dibs.whole(found);
+END $$;

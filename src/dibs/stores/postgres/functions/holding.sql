@@ -1,0 +1,150 @@
+-- What the holder of a claim does meanwhile: start and renew. Each item is answered by itself, in the order given.
+
+-- What to say of (task, fence) pairs that do not hold: `words` are the names of refusals, or 'cancelled' where the task
+-- was cancelled while this fence held it; NULL where it holds. `facts` are what the refusal says, as JSON; of a
+-- cancelled one its id, its text or else its reason, and its reason.
+CREATE OR REPLACE FUNCTION dibs.not_held(p_ids text[], p_fences bigint[], OUT words text[], OUT facts text[])
+LANGUAGE sql STABLE AS $$
+    SELECT
+        array_agg(
+            CASE
+                WHEN s.n IS NULL THEN 'no_task'
+                WHEN e.stopped THEN 'cancelled'
+                WHEN w.n IS NULL THEN 'lease_lost'
+            END ORDER BY h.place
+        ),
+        array_agg(
+            CASE
+                WHEN s.n IS NULL THEN json_build_array(h.id)
+                WHEN e.stopped THEN json_build_array(h.id, coalesce(e.cancel_reason, e.reason), e.reason)
+                WHEN w.n IS NULL THEN json_build_array(h.id, h.fence)
+            END::text ORDER BY h.place
+        )
+    FROM unnest(p_ids, p_fences) WITH ORDINALITY AS h (id, fence, place)
+    LEFT JOIN dibs.specs s ON s.id = h.id
+    -- Not the bare column: with old statistics a partial index on it seems to be cheaper than looking up the numbers.
+    LEFT JOIN dibs.work w
+        ON w.n = s.n AND w.fence = h.fence AND coalesce(w.status) IN ('claimed', 'running', 'validating')
+    LEFT JOIN LATERAL (
+        SELECT e.cancel_reason, e.reason, e.due_at IS NOT NULL OR EXISTS (
+            SELECT 1 FROM dibs.attempts a WHERE a.n = e.n AND a.fence = e.fence AND a.outcome = 'cancelled'
+        ) AS stopped
+        FROM dibs.ended e WHERE e.n = s.n AND e.fence = h.fence AND coalesce(e.status) = 'cancelled'
+    ) e ON true
+$$;
+
+-- Mark claimed tasks as running; running ones are only confirmed. Answers as not_held; `words` is NULL if all hold.
+-- Locks: task rows by number, dag rows.
+CREATE OR REPLACE FUNCTION dibs.start(p_now bigint, p_ids text[], p_fences bigint[], OUT words text[], OUT facts text[])
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+DECLARE
+    at bigint;
+    held bigint[];
+    events text[];
+    in_dags text[];
+BEGIN
+    SELECT array_agg(f.n) INTO held FROM (
+        SELECT w.n FROM unnest(p_ids, p_fences) AS h (id, fence)
+        JOIN dibs.specs s ON s.id = h.id JOIN dibs.work w ON w.n = s.n AND w.fence = h.fence
+        WHERE coalesce(w.status) IN ('claimed', 'running', 'validating')
+        ORDER BY w.n FOR UPDATE OF w
+    ) f;
+    at := coalesce(p_now, dibs.micros());
+    WITH started AS (
+        UPDATE dibs.work w SET
+            status = 'running',
+            confirmed = true,
+            started_at = at,
+            timeout_at = at + round(w.timeout_s * 1000000)::bigint,
+            due_at = least(w.lease_expires_at, at + round(w.timeout_s * 1000000)::bigint),
+            updated_at = at
+        WHERE w.n = ANY (held) AND coalesce(w.status) = 'claimed'
+        RETURNING w.n, w.agent
+    )
+    SELECT
+        array_agg(dibs.event('task.started', at, s.id, s.dag, b.agent) ORDER BY b.n),
+        array_agg(DISTINCT s.dag) FILTER (WHERE s.dag IS NOT NULL)
+    INTO events, in_dags
+    FROM started b JOIN dibs.specs s ON s.n = b.n;
+    UPDATE dibs.work w SET confirmed = true WHERE w.n = ANY (held) AND NOT w.confirmed;
+    IF events IS NOT NULL THEN
+        PERFORM dibs.publish(events || dibs.dags_started(in_dags, at), at);
+    END IF;
+    IF cardinality(held) = cardinality(p_ids) THEN
+        RETURN;
+    END IF;
+    SELECT f.words, f.facts INTO words, facts FROM dibs.not_held(p_ids, p_fences) f;
+END $$;
+
+-- Extend leases, also expired ones that nobody has taken away yet. A task is named at most once.
+--
+-- p_leases: NULL for the lease that it was claimed with. p_progress, p_notes, p_usages (JSON): kept where given.
+-- p_said: what the event of progress carries, as JSON; NULL: no event.
+-- Answers `expires` in the order given; `words` is NULL if all are renewed, else as not_held, or 'over_timeout'.
+-- Locks: task rows by number.
+CREATE OR REPLACE FUNCTION dibs.renew(
+    p_now bigint, p_ids text[], p_fences bigint[], p_leases float8[], p_progress float8[], p_notes text[],
+    p_usages text[], p_said text[],
+    OUT expires bigint[], OUT words text[], OUT facts text[]
+) LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+AS $$
+DECLARE
+    at bigint;
+    held bigint[];
+    places integer[];
+    over integer[];
+    limits float8[];
+    events text[];
+BEGIN
+    SELECT array_agg(f.n), array_agg(f.place) INTO held, places FROM (
+        SELECT w.n, h.place FROM unnest(p_ids, p_fences) WITH ORDINALITY AS h (id, fence, place)
+        JOIN dibs.specs s ON s.id = h.id JOIN dibs.work w ON w.n = s.n AND w.fence = h.fence
+        WHERE coalesce(w.status) IN ('claimed', 'running', 'validating')
+        ORDER BY w.n FOR UPDATE OF w
+    ) f;
+    at := coalesce(p_now, dibs.micros());
+    expires := array_fill(NULL::bigint, ARRAY[cardinality(p_ids)]);
+    WITH renewed AS (
+        UPDATE dibs.work w SET
+            lease_expires_at = at + round(coalesce(r.lease_s, w.lease_s, 0) * 1000000)::bigint,
+            due_at = least(at + round(coalesce(r.lease_s, w.lease_s, 0) * 1000000)::bigint, w.timeout_at),
+            renewed_at = at,
+            confirmed = w.confirmed OR w.status <> 'claimed',
+            progress = coalesce(r.progress, w.progress),
+            note = coalesce(r.note, w.note),
+            usage = CASE WHEN r.usage IS NULL THEN w.usage ELSE dibs.merge_usage(w.usage, r.usage::jsonb)::text END,
+            updated_at = at
+        FROM (
+            SELECT
+                h.n, h.place, p_leases[h.place] AS lease_s, p_progress[h.place] AS progress, p_notes[h.place] AS note,
+                p_usages[h.place] AS usage
+            FROM unnest(held, places) AS h (n, place)
+        ) r
+        WHERE w.n = r.n AND (w.timeout_at IS NULL OR w.timeout_at > at)
+        RETURNING w.n, w.agent, w.lease_expires_at, r.place
+    )
+    SELECT
+        array_agg(r.lease_expires_at ORDER BY h.place),
+        array_agg(dibs.event('task.progress', at, s.id, s.dag, r.agent, NULL, p_said[r.place]) ORDER BY r.place)
+            FILTER (WHERE p_said[r.place] IS NOT NULL)
+    INTO expires, events
+    FROM generate_series(1, cardinality(p_ids)) AS h (place)
+    LEFT JOIN renewed r ON r.place = h.place
+    LEFT JOIN dibs.specs s ON s.n = r.n AND p_said[r.place] IS NOT NULL;
+    IF events IS NOT NULL THEN
+        PERFORM dibs.publish(events, at);
+    END IF;
+    IF array_position(expires, NULL) IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT f.words, f.facts INTO words, facts FROM dibs.not_held(p_ids, p_fences) f;
+    SELECT array_agg(h.place), array_agg(w.timeout_s) INTO over, limits
+    FROM unnest(held, places) AS h (n, place) JOIN dibs.work w ON w.n = h.n WHERE expires[h.place] IS NULL;
+    FOR i IN 1 .. coalesce(cardinality(over), 0) LOOP
+        words[over[i]] := 'over_timeout';
+        facts[over[i]] := json_build_array(p_ids[over[i]], p_fences[over[i]], limits[i]);
+    END LOOP;
+END $$;

@@ -1,0 +1,247 @@
+"""Hearing of commits: our own at once, those of others through LISTEN, and by looking now and then in any case.
+
+Hints are only hints. They are sent after the commit, in a statement of their own, at most one every few milliseconds;
+one that is lost costs whoever waits a moment, until the next look.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Protocol
+
+from dibs.stores.postgres.pool import farewell
+
+if TYPE_CHECKING:
+    from dibs.stores.postgres.pool import Connection
+
+LOOK = "SELECT dibs.newest(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
+
+HINT_EVERY_S = 0.005
+LISTENING_S = 1.0
+"""How often to look while notifications come."""
+SHORTEST_S, LONGEST_S = 0.05, 0.5
+"""How often to look while none come: the longer nothing happens, the less often."""
+_REPLY_S = 5.0
+_LAST_HINT_S = 1.0
+_SLOWEST_RETRY_S = 5.0
+
+
+class Line(Protocol):
+    """What is needed of the engine."""
+
+    async def patiently(self, sql: str, *args: Any) -> list[Any]:
+        """Run a statement that may be repeated; in the event loop of the connections."""
+        ...
+
+    async def attempt(self, sql: str, *args: Any) -> list[Any]:
+        """Run a statement once; no patience, no repeating."""
+        ...
+
+    async def connect(self) -> Connection:
+        """A connection beside those of the pool."""
+        ...
+
+    def text(self, sql: str) -> str:
+        """A statement for the real schema."""
+        ...
+
+    def measured(self, server_us: int, asked: float, answered: float) -> None:
+        """Take note of the server's clock."""
+        ...
+
+
+class Hints:
+    """A number that changes with every commit that was heard of, and those who wait for it. For one event loop.
+
+    The first who waits starts the listener; it stays. The look at the database is taken only while somebody waits,
+    and once for all of them.
+    """
+
+    def __init__(self, line: Line, schema: str, *, listening: bool, sending: bool) -> None:
+        self._number = 0
+        self._line = line
+        self._channel = f"dibs:{schema}"
+        self._listening = listening
+        self._sending = sending
+        self._origin = os.urandom(4).hex()
+        """Names this store in its own hints, which need no attention here."""
+        self._waiters: set[asyncio.Future[None]] = set()
+        self._somebody = asyncio.Event()
+        self._watching: asyncio.Task[None] | None = None
+        self._listener: Connection | None = None
+        self._listen_at = 0.0
+        self._retry_s = SHORTEST_S
+        self._seen: int | None = None
+        self._looked_at = 0.0
+        self._pause_s = SHORTEST_S
+        self._hinted_at = 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._hint: asyncio.Task[None] | None = None
+
+    # Telling
+
+    def changed(self) -> None:
+        """Something was committed here: wake who waits in this process, and send the others a hint."""
+        self._bump()
+        if not self._sending or self._timer is not None:
+            return
+        loop = asyncio.get_running_loop()
+        # Also the first goes through the loop: all that is committed in this turn is told at once.
+        self._timer = loop.call_later(max(0.0, self._hinted_at + HINT_EVERY_S - time.monotonic()), self._send)
+
+    def _send(self) -> None:
+        self._timer = None
+        self._hinted_at = time.monotonic()
+        if self._hint is not None and not self._hint.done():
+            # The one under way is slow; another must follow, since it may have been sent before the last commit.
+            self._timer = asyncio.get_running_loop().call_later(HINT_EVERY_S, self._send)
+            return
+        self._hint = asyncio.create_task(self._notify())
+
+    async def _notify(self) -> None:
+        # If this fails, the others will see by themselves.
+        with suppress(Exception):
+            await self._line.attempt("SELECT pg_notify($1, $2)", self._channel, self._origin)
+
+    # Waiting
+
+    async def news(self) -> int:
+        """The number. While somebody listens it is known here, as far as hints have come; else it is asked for."""
+        if self._listener is None:
+            asked = time.monotonic()
+            [(newest, server_us)] = await self._line.patiently(LOOK)
+            self._saw(newest, server_us, asked)
+        return self._number
+
+    async def wait(self, since: int, timeout_s: float) -> int:
+        """Return when the number differs from `since`, at the latest after `timeout_s`."""
+        if self._number == since and timeout_s > 0:
+            loop = asyncio.get_running_loop()
+            waiter = loop.create_future()
+            self._waiters.add(waiter)
+            self._watch()
+            timer = loop.call_later(timeout_s, _wake, waiter)
+            try:
+                await waiter
+            finally:
+                timer.cancel()
+                self._waiters.discard(waiter)
+        return self._number
+
+    def _bump(self) -> None:
+        self._number += 1
+        for waiter in self._waiters:
+            _wake(waiter)
+
+    def _watch(self) -> None:
+        if self._watching is None or self._watching.done():
+            self._watching = asyncio.create_task(self._look_on())
+        self._somebody.set()
+
+    async def _look_on(self) -> None:
+        while True:
+            if not self._waiters:
+                self._somebody.clear()
+                self._pause_s = SHORTEST_S
+                await self._somebody.wait()
+            if self._listening and self._listener is None and time.monotonic() >= self._listen_at:
+                await self._listen()
+            left = self._looked_at + self._until_look() - time.monotonic()
+            if left <= 0:
+                await self._look()
+            else:
+                await asyncio.sleep(min(left, self._pause_s) if self._listener is None else left)
+
+    def _until_look(self) -> float:
+        return self._pause_s if self._listener is None else LISTENING_S
+
+    async def _look(self) -> None:
+        """Ask for the newest commit. With a listener this also shows whether its connection still lives."""
+        asked = time.monotonic()
+        listener = self._listener
+        try:
+            if listener is not None:
+                [(newest, server_us)] = await listener.fetch(self._line.text(LOOK), timeout=_REPLY_S)
+            else:
+                [(newest, server_us)] = await self._line.attempt(LOOK)
+        except Exception:
+            # Whoever calls a verb will be told. Until the server is back there is nothing to hear.
+            if listener is not None:
+                listener.terminate()
+            self._looked_at = time.monotonic()
+            self._pause_s = LONGEST_S
+        else:
+            self._saw(newest, server_us, asked)
+
+    def _saw(self, newest: int, server_us: int, asked: float) -> None:
+        self._looked_at = time.monotonic()
+        self._line.measured(server_us, asked, self._looked_at)
+        if newest != self._seen:
+            self._seen = newest
+            self._pause_s = SHORTEST_S
+            self._bump()
+        else:
+            self._pause_s = min(self._pause_s * 1.5, LONGEST_S)
+
+    async def _listen(self) -> None:
+        try:
+            connection = await self._line.connect()
+            try:
+                connection.add_termination_listener(self._deaf)
+                await connection.add_listener(self._channel, self._heard)
+            except BaseException:
+                connection.terminate()
+                raise
+        except Exception:
+            self._listen_at = time.monotonic() + self._retry_s
+            self._retry_s = min(self._retry_s * 2, _SLOWEST_RETRY_S)
+            return
+        self._listener = connection
+        self._retry_s = SHORTEST_S
+        # What was committed before is heard of by nobody: let everybody look.
+        self._bump()
+
+    def _heard(self, connection: Connection, pid: int, channel: str, origin: object) -> None:
+        if origin != self._origin:
+            self._bump()
+
+    def _deaf(self, connection: Connection) -> None:
+        if self._listener is connection:
+            self._listener = None
+            self._looked_at = 0.0
+            if self._watching is not None and self._waiters:
+                # It may sleep until the next look, which is now due.
+                self._watching.cancel()
+                self._watching = asyncio.create_task(self._look_on())
+
+    # Leaving
+
+    async def close(self) -> None:
+        """Send the hint that is due, and let go of the listener."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+            self._hint = asyncio.create_task(self._notify_after(self._hint))
+        if self._hint is not None:
+            await asyncio.wait({self._hint}, timeout=_LAST_HINT_S)
+            self._hint.cancel()
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.wait({self._watching})
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            await farewell(listener)
+        self._bump()
+
+    async def _notify_after(self, hint: asyncio.Task[None] | None) -> None:
+        if hint is not None:
+            await hint
+        await self._notify()
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)

@@ -1,0 +1,153 @@
+"""Ending claims: one call for a batch, with what depended on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Raw, Struct
+
+from dibs.model.claim import Settled
+from dibs.model.instants import from_micros
+from dibs.model.status import Outcome, Status
+from dibs.stores.postgres import cascade
+from dibs.stores.postgres.refused import refusal
+from dibs.stores.values import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dibs.errors import DibsError
+    from dibs.stores.postgres.engine import Engine
+    from dibs.stores.values import Settlement
+
+_SETTLE = "SELECT * FROM dibs.settle($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+
+_encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
+
+
+class More(Struct, omit_defaults=True):
+    """The rest of a decision, where the work did not simply complete; the names are those of `Settlement`."""
+
+    outcome: str
+    next: str
+    delay_s: float = 0.0
+    counts_attempt: bool = True
+    counts_crash: bool = False
+    releases: int = 0
+    suspect: bool = False
+    fallback: bool = False
+    timeout_s: float | None = None
+    poison_pill: bool = False
+    reason: str | None = None
+    error: str | None = None
+    fingerprint: str | None = None
+    exit_code: int | None = None
+    output_sanitized: bool = False
+    artifacts: Raw | None = None
+    usage: Usage | None = None
+
+
+async def settle(
+    engine: Engine, numbers: dict[str, int], settlements: Sequence[Settlement]
+) -> list[Settled | DibsError]:
+    """End claims as decided; each is answered by itself."""
+    ids, known, fences, digests, outputs, decisions, data, more = [], [], [], [], [], [], [], []
+    for settlement in settlements:
+        ids.append(settlement.task_id)
+        known.append(numbers.pop(settlement.task_id, None))
+        fences.append(settlement.fence)
+        digests.append(settlement.digest)
+        output, decision, memory = settlement.output, settlement.decision, settlement.memory
+        outputs.append(None if output is None or output == b"null" else output.decode())
+        decisions.append(None if decision is None else decision.decode())
+        data.append(_encode(memory).decode() if memory else None)
+        more.append(None if _is_simple(settlement) else _more(settlement))
+    [found] = await engine.fetch(
+        _SETTLE,
+        engine.at,
+        ids,
+        None if None in known else known,
+        fences,
+        digests,
+        _some(outputs),
+        _some(decisions),
+        _some(data),
+        _some(more),
+    )
+    engine.changed()
+    if found["words"] is None:
+        return [
+            Settled(task_id=id, fence=fence, outcome="completed", status="completed")
+            for id, fence in zip(ids, fences, strict=True)
+        ]
+    if found["marked"]:
+        await cascade.spread_after(engine, found["marked"])
+    return [
+        _answer(settlement, word, _decode(facts))
+        for settlement, word, facts in zip(settlements, found["words"], found["facts"], strict=True)
+    ]
+
+
+def _some(column: list[str | None]) -> list[str | None] | None:
+    """A column; nothing if there is nothing in it."""
+    return column if any(column) else None
+
+
+def _is_simple(settlement: Settlement) -> bool:
+    """Whether the work completed and there is nothing more to say about it."""
+    return (
+        settlement.next is Status.COMPLETED
+        and settlement.outcome is Outcome.COMPLETED
+        and settlement.counts_attempt
+        and not settlement.counts_crash
+        and not settlement.releases
+        and not settlement.suspect
+        and not settlement.poison_pill
+        and settlement.usage is None
+        and settlement.timeout_s is None
+        and not settlement.artifacts
+        and not settlement.output_sanitized
+        and settlement.reason is None
+        and settlement.error is None
+        and settlement.exit_code is None
+        and settlement.fingerprint is None
+    )
+
+
+def _more(settlement: Settlement) -> str:
+    return _encode(
+        More(
+            settlement.outcome.value,
+            settlement.next.value,
+            settlement.delay_s,
+            settlement.counts_attempt,
+            settlement.counts_crash,
+            settlement.releases,
+            settlement.suspect,
+            settlement.fallback,
+            settlement.timeout_s,
+            settlement.poison_pill,
+            settlement.reason,
+            settlement.error,
+            settlement.fingerprint,
+            settlement.exit_code,
+            settlement.output_sanitized,
+            Raw(_encode(settlement.artifacts)) if settlement.artifacts else None,
+            settlement.usage,
+        )
+    ).decode()
+
+
+def _answer(settlement: Settlement, word: str, facts: list[Any]) -> Settled | DibsError:
+    if word != "settled":
+        return refusal(word, facts)
+    outcome, status, retry_at = facts
+    return Settled(
+        task_id=settlement.task_id,
+        fence=settlement.fence,
+        outcome=outcome,
+        status=status,
+        retry_at=None if retry_at is None else from_micros(retry_at),
+    )

@@ -1,0 +1,186 @@
+"""The PostgreSQL store: each method of the contract is one call of a function in the database."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dibs.stores.plain import is_plain
+from dibs.stores.postgres import (
+    adding,
+    cascade,
+    check,
+    claiming,
+    holding,
+    inserting,
+    journal,
+    linking,
+    prune,
+    reading,
+    reviving,
+    settling,
+    timing,
+)
+from dibs.stores.postgres.address import Address
+from dibs.stores.postgres.engine import Engine
+from dibs.stores.postgres.lanes import Lanes
+from dibs.stores.postgres.opening import newest_version
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from dibs.errors import DibsError
+    from dibs.model.attempt import Attempt
+    from dibs.model.claim import News, Settled
+    from dibs.model.dag import Dag
+    from dibs.model.event import Event
+    from dibs.model.task import Task
+    from dibs.model.views import Page, Stats
+    from dibs.stores.values import (
+        Claimed,
+        ClaimRequest,
+        Dependency,
+        Entry,
+        Expired,
+        Filter,
+        Inserted,
+        Insertion,
+        Renewal,
+        Settlement,
+    )
+
+
+class PostgresStore:
+    """Tasks in a schema of a PostgreSQL database; `stores.contract` says what each method does."""
+
+    def __init__(self, url: str, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> None:
+        self.url = url
+        self._engine = Engine(Address.parse(url), clock=clock, blocking=blocking)
+        self._lanes = Lanes(self._engine)
+        self._claiming = claiming.Claiming(self._engine, self._lanes)
+        self._duties = timing.Duties(self._engine)
+
+    @property
+    def schema_version(self) -> int:
+        return newest_version()
+
+    async def connect(self) -> None:
+        await self._engine.open()
+
+    # Adding
+
+    async def insert(self, insertion: Insertion, connection: Any = None) -> Inserted:
+        if connection is None and is_plain(insertion):
+            return await adding.add(self._engine, self._lanes, insertion)
+        return await inserting.insert(self._engine, self._lanes, insertion, connection)
+
+    # Working
+
+    async def claim(self, request: ClaimRequest) -> Claimed:
+        return await self._claiming.claim(request)
+
+    async def start(self, held: Sequence[tuple[str, int]]) -> list[DibsError | None]:
+        return await holding.start(self._engine, held)
+
+    async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+        return await holding.renew(self._engine, renewals)
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+        return await settling.settle(self._engine, self._claiming.numbers, settlements)
+
+    async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
+        return await journal.write_journal(self._engine, task_id, fence, entries)
+
+    async def read_journal(self, task_id: str) -> list[Entry]:
+        return await journal.read_journal(self._engine, task_id)
+
+    # Steering
+
+    async def cancel(self, target: str, reason: str | None) -> list[str]:
+        return await cascade.cancel(self._engine, target, reason)
+
+    async def spread(self, limit: int = 500, cause: str | None = None) -> list[str]:
+        return await cascade.spread(self._engine, limit, cause)
+
+    async def revive(
+        self,
+        task_id: str,
+        *,
+        payload: bytes | None = None,
+        body_hash: str | None = None,
+        delay_s: float = 0.0,
+        keep_steps: bool = True,
+    ) -> Task:
+        return await reviving.revive(self._engine, task_id, payload, body_hash, delay_s, keep_steps)
+
+    async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
+        return await linking.link(self._engine, task_id, dependencies)
+
+    async def reprioritise(self, task_id: str, priority: float) -> Task:
+        return await linking.reprioritise(self._engine, task_id, priority)
+
+    # Time
+
+    def now(self) -> int:
+        return self._engine.now()
+
+    async def elect(self, intervals_s: Mapping[str, float]) -> list[str]:
+        return await self._duties.elect(intervals_s)
+
+    async def postpone(self, duty: str, delay_s: float) -> None:
+        await timing.postpone(self._engine, duty, delay_s)
+
+    async def promote(self, limit: int) -> int:
+        return await timing.promote(self._engine, limit)
+
+    async def expired(self, limit: int) -> list[Expired]:
+        return await timing.expired(self._engine, limit)
+
+    async def rerank(self, limit: int) -> int:
+        return await timing.rerank(self._engine, limit)
+
+    async def overdue(self, limit: int) -> list[str]:
+        return await timing.overdue(self._engine, limit)
+
+    async def prune(self, retention_s: float, limit: int) -> int:
+        return await prune.prune(self._engine, retention_s, limit)
+
+    # Reading
+
+    async def get(self, ids: Sequence[str]) -> list[Task | None]:
+        return await reading.get(self._engine, ids)
+
+    async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
+        return await reading.find(self._engine, filter, limit, cursor)
+
+    async def dag(self, dag_id: str) -> Dag | None:
+        return await reading.dag(self._engine, dag_id)
+
+    async def history(self, task_id: str) -> list[Attempt]:
+        return await reading.history(self._engine, task_id)
+
+    async def stats(self, project: str) -> Stats:
+        return await reading.stats(self._engine, project)
+
+    async def events(self, after: int, limit: int) -> list[Event]:
+        return await reading.events(self._engine, after, limit)
+
+    async def last_seq(self) -> int:
+        return await reading.last_seq(self._engine)
+
+    # Waiting and living
+
+    async def news(self) -> int:
+        return await self._engine.news()
+
+    async def wait_for_news(self, since: int, timeout_s: float) -> int:
+        return await self._engine.wait_for_news(since, timeout_s)
+
+    async def check(self) -> list[str]:
+        return await check.check(self._engine)
+
+    async def advise(self) -> list[str]:
+        """What endangers or slows down this store, and what to do about it; a sound store may have some."""
+        return await check.advise(self._engine)
+
+    async def close(self) -> None:
+        await self._engine.close()

@@ -1,0 +1,108 @@
+"""A wire between a client and a server that can be cut at the worst moment."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import Enum
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from dibs.stores.postgres.portal import Portal
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class Cut(Enum):
+    """What happens to a message that the wire was told to look out for."""
+
+    BEFORE = "it never arrives"
+    AFTER = "it arrives, and its answer does not"
+    LATE = "the client is cut off at once, and it arrives half a second later"
+    NEVER = "the client is cut off, and the server is kept waiting"
+
+
+class Wire:
+    """Passes everything on between whoever connects to `url` and the server of the URL it was made with."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._server = (parts.hostname, parts.port)
+        self._awaited: list[tuple[bytes, Cut]] = []
+        self.cuts = 0
+        self._portal = Portal()
+        self._writers: set[asyncio.StreamWriter] = set()
+        self._listening = self._portal.run(asyncio.start_server(self._connected, "127.0.0.1", 0))
+        port = self._listening.sockets[0].getsockname()[1]
+        self.url = url.replace(f"{parts.hostname}:{parts.port}", f"127.0.0.1:{port}")
+
+    def cut_at(self, message: bytes, how: Cut) -> None:
+        """Cut the first connection on which a client sends this; only once."""
+        self._awaited.append((message, how))
+
+    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            from_server, to_server = await asyncio.open_connection(*self._server)
+            self._writers.add(to_server)
+            back = asyncio.create_task(self._pass_back(from_server, writer))
+            try:
+                await self._pass_on(reader, writer, to_server, back)
+            finally:
+                back.cancel()
+                to_server.close()
+                self._writers.discard(to_server)
+        except OSError:
+            pass
+        finally:
+            writer.close()
+            self._writers.discard(writer)
+
+    async def _pass_back(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while chunk := await reader.read(65536):
+                writer.write(chunk)
+        finally:
+            writer.close()
+
+    async def _pass_on(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        to_server: asyncio.StreamWriter,
+        back: asyncio.Task[None],
+    ) -> None:
+        while chunk := await reader.read(65536):
+            found = next((each for each in self._awaited if each[0] in chunk), None)
+            if found is not None:
+                self._awaited.remove(found)
+                self.cuts += 1
+                how = found[1]
+                back.cancel()
+                if how is not Cut.AFTER:
+                    writer.transport.abort()
+                if how in (Cut.AFTER, Cut.LATE):
+                    await asyncio.sleep(0.5 if how is Cut.LATE else 0)
+                    to_server.write(chunk)
+                    await asyncio.sleep(0.1)  # for the server to do it, before it notices that nobody is there
+                elif how is Cut.NEVER:
+                    await asyncio.sleep(60)
+                writer.transport.abort()
+                return
+            to_server.write(chunk)
+            await to_server.drain()
+
+    def __enter__(self) -> Wire:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        async def end() -> None:
+            self._listening.close()
+            for writer in list(self._writers):
+                writer.transport.abort()
+            await asyncio.sleep(0)
+
+        self._portal.run(end())
+        self._portal.close()
