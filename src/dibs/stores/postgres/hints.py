@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LOOK = "SELECT dibs.newest(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-HINT_EVERY_S = 0.005
+HINT_EVERY_S = 0.01
 LISTENING_S = 1.0
 """How often to look while notifications come."""
 SHORTEST_S, LONGEST_S = 0.05, 0.5

@@ -46,7 +46,8 @@ BEGIN
         SELECT id, sum(count) OVER (ORDER BY id) AS total
         FROM (SELECT id, count FROM dibs.outbox WHERE last_seq IS NULL ORDER BY id LIMIT most) f
     ) f
-    WHERE o.id = f.id AND o.last_seq IS NULL;
+    -- As an array it can only be looked up, whatever the planner believes about the table.
+    WHERE o.id = ANY (ARRAY[f.id]) AND o.last_seq IS NULL;
     GET DIAGNOSTICS numbered = ROW_COUNT;
     RETURN numbered;
 END $$;
