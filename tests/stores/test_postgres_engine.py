@@ -548,7 +548,7 @@ def test_hints_are_few_however_many_commits_there_are(url: str, folder: str) -> 
             while time.monotonic() - started < 0.5:
                 engine.changed()
                 await asyncio.sleep(0)
-            assert 2 <= len(heard) <= 0.5 / hints.HINT_EVERY_S + 2
+            assert 2 <= len(heard) <= 0.5 / hints.LONGEST_GAP_S + 6
             await asyncio.sleep(0.1)
             heard.clear()
             engine.changed()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.lanes import Lanes
     from dibs.stores.values import Draft, Insertion
 
-_ADD_ONE = "SELECT dibs.add_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
+_ADD_ONE = "SELECT dibs.add_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
 _ADD = "SELECT dibs.add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
 
 
@@ -33,13 +33,15 @@ async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
     drafts = insertion.drafts
     specs = specs_of(drafts)
     places, framed = _frames(drafts)
+    hint: list[str] | None = None
     while True:
         numbers = await lanes.numbers(lane_keys(framed))
         try:
             if len(drafts) == 1:
                 [draft], [spec] = drafts, specs
                 start = (engine.at, lanes.version, draft.task.project, draft.task.id, spec, len(draft.payload))
-                now = await engine.value(_ADD_ONE, *start, *_frame(draft, numbers))
+                hint = engine.hint()
+                now = await engine.value(_ADD_ONE, *start, *_frame(draft, numbers), hint)
             elif copying.fits(drafts, framed):
                 now = await copying.copy(engine, lanes.version, drafts, specs, places, framed, numbers)
             else:
@@ -55,7 +57,7 @@ async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
         if now is not None:
             break
         await lanes.refresh()
-    engine.changed()
+    engine.changed(hinted=hint is not None)
     return Inserted(tasks=_snapshots(drafts, now), existing=[False] * len(drafts))
 
 

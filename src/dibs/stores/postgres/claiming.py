@@ -13,7 +13,6 @@ from dibs.model.ids import dag_of, new_id
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
-from dibs.rules import matching
 from dibs.stores.postgres import reading
 from dibs.stores.values import Claimed, ClaimRequest
 
@@ -28,7 +27,7 @@ RAISED_EVERY_S = 0.1
 _REMEMBERED = 1_000
 _MANY = 200_000
 
-_CLAIM = "SELECT * FROM dibs.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+_CLAIM = "SELECT * FROM dibs.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
 
 _encode = msgspec.json.Encoder().encode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
@@ -58,8 +57,7 @@ class Claiming:
         # Every claim has an id, so that one whose reply is lost can be asked for again.
         claim_id = request.claim_id or new_id("claim")
         while True:
-            lanes = self._lanes.served_by(request)
-            keys = self._lanes.keys
+            served = self._lanes.served_by(request)
             offer = self._offer(request)
             [found] = await self._engine.fetch(
                 _CLAIM,
@@ -68,9 +66,10 @@ class Claiming:
                 request.project,
                 request.agent,
                 offer,
-                lanes,
-                [keys[lane].boost for lane in lanes],
-                _models(self._lanes, lanes, request),
+                served.lanes,
+                served.boosts,
+                served.models,
+                served.reads(request.limit),
                 request.limit,
                 request.max_bytes,
                 request.lease_s,
@@ -91,7 +90,8 @@ class Claiming:
                 return Claimed(
                     claims=[] if found["whole"] is None else reading.claims_from(found["whole"], found["at"])
                 )
-            self._engine.changed()
+            if len(served.lanes) > 1:
+                served.took(found["shares"])
             claims = _claims(request, found)
             if len(self.numbers) > _MANY:
                 self.numbers.clear()
@@ -120,12 +120,6 @@ class Claiming:
             self._heard.clear()
         offer = Offer(request.capabilities, request.types, request.models)
         self._heard[request.project, request.agent] = (offer, now)
-
-
-def _models(lanes: Lanes, served: list[int], request: ClaimRequest) -> list[str | None] | None:
-    """The model that a task of each lane would be done with."""
-    models = [matching.choose_model(lanes.keys[lane].models, request.models) for lane in served]
-    return models if any(models) else None
 
 
 def _claims(request: ClaimRequest, found: Any) -> list[Claim]:

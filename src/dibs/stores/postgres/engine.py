@@ -324,15 +324,21 @@ class Engine:
 
     # News
 
-    def changed(self) -> None:
-        """Something was committed here: wake who waits, tell the others."""
+    def hint(self) -> list[str] | None:
+        """A hint that the next statement may send with its commit; None: one will be sent afterwards."""
+        if self._portal is not None or self._loop is None or asyncio.get_running_loop() is not self._loop:
+            return None
+        return self._hints.with_commit()
+
+    def changed(self, hinted: bool = False) -> None:
+        """Something was committed here: wake who waits, tell the others, unless the commit did."""
         loop = self._loop
         if loop is None or self._closed:
             return
         if self._portal is None and asyncio.get_running_loop() is loop:
-            self._hints.changed()
+            self._hints.changed(hinted)
         else:
-            loop.call_soon_threadsafe(self._hints.changed)
+            loop.call_soon_threadsafe(self._hints.changed, hinted)
 
     async def news(self) -> int:
         """A number that changes with every commit, as far as it was heard of."""

@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
 LOOK = "SELECT dibs.newest(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-HINT_EVERY_S = 0.01
+SHORTEST_GAP_S, LONGEST_GAP_S = 0.005, 0.05
+"""Between two hints of one store: the first goes out at once, those of a steady stream of commits ever more rarely."""
+QUIET_S = 0.015
+"""After so long without a hint the next one may leave with a commit."""
+WAKE_EVERY_S = 0.005
+"""Hints that come more quickly wake who waits once for all of them."""
 LISTENING_S = 1.0
 """How often to look while notifications come."""
 SHORTEST_S, LONGEST_S = 0.05, 0.5
@@ -78,26 +83,46 @@ class Hints:
         self._looked_at = 0.0
         self._pause_s = SHORTEST_S
         self._hinted_at = 0.0
+        self._gap_s = SHORTEST_GAP_S
+        self._woke_at = 0.0
+        self._waking: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._hint: asyncio.Task[None] | None = None
 
     # Telling
 
-    def changed(self) -> None:
-        """Something was committed here: wake who waits in this process, and send the others a hint."""
-        self._bump()
+    def with_commit(self) -> list[str] | None:
+        """The hint, to be sent by the very statement that commits: nobody is told sooner. Only after a quiet moment,
+        since commits that notify wait for each other."""
         if not self._sending or self._timer is not None:
+            return None
+        now = time.monotonic()
+        if now < self._hinted_at + QUIET_S:
+            return None
+        self._hinted_at = now
+        self._gap_s = SHORTEST_GAP_S
+        return [self._channel, self._origin]
+
+    def changed(self, hinted: bool = False) -> None:
+        """Something was committed here: wake who waits in this process, and send the others a hint, if none was."""
+        self._bump()
+        if hinted or not self._sending or self._timer is not None:
             return
-        loop = asyncio.get_running_loop()
-        # Also the first goes through the loop: all that is committed in this turn is told at once.
-        self._timer = loop.call_later(max(0.0, self._hinted_at + HINT_EVERY_S - time.monotonic()), self._send)
+        left = self._hinted_at + self._gap_s - time.monotonic()
+        if left <= 0:
+            self._gap_s = SHORTEST_GAP_S
+            self._send()
+        else:
+            # Commits come quickly, so waiters are awake: tell them of many at once.
+            self._gap_s = min(self._gap_s * 2, LONGEST_GAP_S)
+            self._timer = asyncio.get_running_loop().call_later(left, self._send)
 
     def _send(self) -> None:
         self._timer = None
         self._hinted_at = time.monotonic()
         if self._hint is not None and not self._hint.done():
             # The one under way is slow; another must follow, since it may have been sent before the last commit.
-            self._timer = asyncio.get_running_loop().call_later(HINT_EVERY_S, self._send)
+            self._timer = asyncio.get_running_loop().call_later(self._gap_s, self._send)
             return
         self._hint = asyncio.create_task(self._notify())
 
@@ -205,8 +230,18 @@ class Hints:
         self._bump()
 
     def _heard(self, connection: Connection, pid: int, channel: str, origin: object) -> None:
-        if origin != self._origin:
-            self._bump()
+        if origin == self._origin or self._waking is not None:
+            return
+        left = self._woke_at + WAKE_EVERY_S - time.monotonic()
+        if left <= 0:
+            self._wake_up()
+        else:
+            self._waking = asyncio.get_running_loop().call_later(left, self._wake_up)
+
+    def _wake_up(self) -> None:
+        self._waking = None
+        self._woke_at = time.monotonic()
+        self._bump()
 
     def _deaf(self, connection: Connection) -> None:
         if self._listener is connection:
@@ -228,6 +263,8 @@ class Hints:
         if self._hint is not None:
             await asyncio.wait({self._hint}, timeout=_LAST_HINT_S)
             self._hint.cancel()
+        if self._waking is not None:
+            self._waking.cancel()
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.wait({self._watching})

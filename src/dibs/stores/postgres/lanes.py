@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
-from dibs.rules.matching import may_serve
+from dibs.rules import matching
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
@@ -20,9 +21,37 @@ if TYPE_CHECKING:
     from dibs.stores.values import ClaimRequest, Draft
 
 _REMEMBERED = 1_000
+_LITTLE = 0.1
 
 _encode = msgspec.json.Encoder().encode
 _decode_key = msgspec.json.Decoder(LaneKey).decode
+
+
+class Served(Struct):
+    """The lanes that an agent may serve, as a claim wants them, and what its last claims took from each.
+
+    `models`: what a task of each lane would be done with; None if none of them asks for a model. `shares` counts what
+    was taken, old claims less and less: a guess at how far to read each lane. A wrong guess costs a second look.
+    """
+
+    lanes: list[int]
+    boosts: list[float]
+    models: list[str | None] | None
+    shares: list[float]
+
+    def reads(self, limit: int) -> list[int] | None:
+        """How many tasks to look at in each lane for a claim of so many; None: as many as are claimed."""
+        if limit == 1 or len(self.lanes) <= 1:
+            return None
+        total = sum(self.shares)
+        if not total:
+            return [min(limit, 2 + 3 * limit // (2 * len(self.lanes)))] * len(self.lanes)
+        return [min(limit, 1 + (int(limit * share / total * 1.25) + 8 if share else 0)) for share in self.shares]
+
+    def took(self, shares: list[int]) -> None:
+        """Remember what a claim took from each lane."""
+        kept = [old / 2 + new for old, new in zip(self.shares, shares, strict=True)]
+        self.shares = [share if share > _LITTLE else 0.0 for share in kept]
 
 
 class Lanes:
@@ -33,7 +62,7 @@ class Lanes:
         self.keys: dict[int, LaneKey] = {}
         self._engine = engine
         self._ids: dict[LaneKey, int] = {}
-        self._served: dict[tuple[object, ...], list[int]] = {}
+        self._served: dict[tuple[object, ...], Served] = {}
 
     async def refresh(self) -> None:
         """Read the lanes again."""
@@ -50,29 +79,39 @@ class Lanes:
             )
         return self._ids
 
-    def served_by(self, request: ClaimRequest) -> list[int]:
-        """The numbers of the lanes that this agent may serve."""
+    def served_by(self, request: ClaimRequest) -> Served:
+        """The lanes that this agent may serve."""
         offer = (request.project, request.agent, request.capabilities, request.types, request.models)
         served = self._served.get(offer)
         if served is None:
             if len(self._served) > _REMEMBERED:
                 self._served.clear()
-            served = self._served[offer] = [
-                id
-                for id, key in self.keys.items()
-                if key.project == request.project
-                and may_serve(
-                    type=key.type,
-                    assignee=key.assignee,
-                    requires=key.requires,
-                    models=key.models,
-                    agent=request.agent,
-                    capabilities=request.capabilities,
-                    types=request.types,
-                    offered_models=request.models,
-                )
-            ]
+            served = self._served[offer] = self._look_up(request)
         return served
+
+    def _look_up(self, request: ClaimRequest) -> Served:
+        found = {
+            id: key
+            for id, key in self.keys.items()
+            if key.project == request.project
+            and matching.may_serve(
+                type=key.type,
+                assignee=key.assignee,
+                requires=key.requires,
+                models=key.models,
+                agent=request.agent,
+                capabilities=request.capabilities,
+                types=request.types,
+                offered_models=request.models,
+            )
+        }
+        models = [matching.choose_model(key.models, request.models) for key in found.values()]
+        return Served(
+            lanes=list(found),
+            boosts=[key.boost for key in found.values()],
+            models=models if any(models) else None,
+            shares=[0.0] * len(found),
+        )
 
     def _take_in(self, found: Sequence[Any]) -> None:
         self.keys = {id: _decode_key(key) for _, id, key in found if id is not None}

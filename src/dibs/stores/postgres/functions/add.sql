@@ -66,11 +66,12 @@ BEGIN
     RETURN at;
 END $$;
 
--- One standalone task: as `add`, without the arrays.
+-- One standalone task: as `add`, without the arrays. `p_hint`: a hint that leaves with the commit, [channel, payload].
 CREATE OR REPLACE FUNCTION dibs.add_one(
     p_now bigint, p_version bigint, p_project text, p_id text, p_spec text, p_bytes integer,
     p_type text, p_lane integer, p_fallback integer, p_priority float8, p_boost float8, p_weight integer,
-    p_max_attempts integer, p_timeout float8, p_user text, p_deadline bigint, p_on_deadline text, p_run_after bigint
+    p_max_attempts integer, p_timeout float8, p_user text, p_deadline bigint, p_on_deadline text, p_run_after bigint,
+    p_hint text[]
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     at bigint;
@@ -115,6 +116,9 @@ BEGIN
         CASE WHEN NOT is_ready THEN p_run_after END, p_lane, p_bytes, p_weight, p_max_attempts = 1, state, p_timeout,
         p_run_after, p_deadline, CASE WHEN is_ready AND p_deadline IS NOT NULL THEN dibs.next_step_at(p_deadline, at) END
     FROM spec;
+    IF p_hint IS NOT NULL THEN
+        PERFORM pg_notify(p_hint[1], p_hint[2]);
+    END IF;
     RETURN at;
 END $$;
 

@@ -1,6 +1,7 @@
 -- Hand out the best ready tasks of some lanes, best first. Claims of a project take turns: no false empties, exact order.
 --
 -- p_lanes, p_boosts, p_models: the lanes that the agent may serve, and the model each would be served with (NULL: none).
+-- p_reads: how many tasks to look at in each of them at first (NULL: p_limit); a guess, it decides nothing but the time this takes.
 -- p_offer: written down with the agent, if given. p_claim_id: remembered with what was claimed; it may have been used
 -- before, in a call whose answer was lost. p_raise: raise floors too.
 -- Answers one row. `state`: 'taken', 'none' (due_at: when time alone may change that), 'stale' (lanes changed: read them
@@ -9,14 +10,14 @@
 -- Locks: claims of the project, floors (alone, if raising), task rows, dag rows.
 CREATE OR REPLACE FUNCTION dibs.claim(
     p_now bigint, p_version bigint, p_project text, p_agent text, p_offer text,
-    p_lanes integer[], p_boosts float8[], p_models text[],
+    p_lanes integer[], p_boosts float8[], p_models text[], p_reads integer[],
     p_limit integer, p_max_bytes bigint, p_lease_s float8, p_start boolean,
     p_claim_id text, p_raise boolean,
     OUT state text, OUT at bigint, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[], OUT specs text, OUT dags text[],
     OUT parents text[], OUT priorities float8[], OUT effectives float8[], OUT created bigint[], OUT ready bigint[],
-    OUT models text[], OUT timeouts float8[], OUT whole text
+    OUT models text[], OUT timeouts float8[], OUT whole text, OUT shares integer[]
 ) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_variable
@@ -24,7 +25,6 @@ DECLARE
     lows float8[];
     aged float8[];
     reads integer[];
-    most integer;
     ranked bigint[];
     worths float8[];
     sizes integer[];
@@ -32,6 +32,8 @@ DECLARE
     unread integer[];
     total bigint;
     some_alone boolean;
+    some_lows boolean;
+    places integer[];
     body text;
     in_dags text[];
     strange bigint[];
@@ -59,15 +61,33 @@ BEGIN
         RETURN;
     END IF;
 
-    -- Candidates: a few of every lane; then more of those lanes that could still have better ones.
-    SELECT array_agg(least(l.low, o.rank) ORDER BY s.place), array_agg(s.boost * dibs.minutes(at) ORDER BY s.place)
-    INTO lows, aged
-    FROM unnest(p_lanes, p_boosts) WITH ORDINALITY AS s (lane, boost, place)
-    JOIN dibs.lanes l ON l.id = s.lane
-    LEFT JOIN (SELECT lane, min(rank) AS rank FROM dibs.lows GROUP BY lane) o ON o.lane = s.lane;
-    most := CASE WHEN cardinality(p_lanes) > 1 THEN 2 + 3 * p_limit / (2 * cardinality(p_lanes)) ELSE p_limit END;
-    reads := array_fill(least(most, p_limit), ARRAY[cardinality(p_lanes)]);
-    LOOP
+    -- Worth is rank, less how much older everything in its lane has become.
+    some_lows := EXISTS (SELECT 1 FROM dibs.lows);
+    IF p_limit = 1 AND NOT some_lows THEN
+        -- The best of the heads.
+        SELECT ARRAY[w.n], ARRAY[w.rank - s.boost * dibs.minutes(at)], ARRAY[s.place] INTO ranked, worths, places
+        FROM unnest(p_lanes, p_boosts) WITH ORDINALITY AS s (lane, boost, place)
+        JOIN dibs.lanes l ON l.id = ANY (ARRAY[s.lane])
+        CROSS JOIN LATERAL (
+            SELECT w.n, w.rank FROM dibs.work w
+            WHERE w.status = 'ready' AND w.lane = s.lane AND w.rank >= l.low
+            ORDER BY w.rank, w.n LIMIT 1
+        ) w
+        ORDER BY w.rank - s.boost * dibs.minutes(at), w.n LIMIT 1;
+    ELSE
+        SELECT array_agg(l.low ORDER BY s.place), array_agg(s.boost * dibs.minutes(at) ORDER BY s.place)
+        INTO lows, aged
+        FROM unnest(p_lanes, p_boosts) WITH ORDINALITY AS s (lane, boost, place)
+        JOIN dibs.lanes l ON l.id = ANY (ARRAY[s.lane]);
+    END IF;
+    IF some_lows THEN
+        SELECT array_agg(least(l.low, (SELECT min(o.rank) FROM dibs.lows o WHERE o.lane = l.lane)) ORDER BY l.place) INTO lows
+        FROM unnest(p_lanes, lows) WITH ORDINALITY AS l (lane, low, place);
+    END IF;
+
+    -- A few of every lane; then more of those lanes that could still have better ones.
+    reads := coalesce(p_reads, array_fill(p_limit, ARRAY[cardinality(p_lanes)]));
+    WHILE p_limit > 1 OR some_lows LOOP
         WITH found AS MATERIALIZED (
             SELECT w.n, w.rank - s.aged AS worth, w.bytes, w.solo, s.place, w.seen = s.reads AS last
             FROM unnest(p_lanes, aged, lows, reads) WITH ORDINALITY AS s (lane, aged, low, reads, place)
@@ -80,7 +100,7 @@ BEGIN
             SELECT * FROM found ORDER BY worth, n LIMIT p_limit
         )
         SELECT
-            b.ns, b.worths, b.sizes, b.alone, b.total, b.some_alone,
+            b.ns, b.worths, b.sizes, b.alone, b.total, b.some_alone, b.places,
             -- Lanes that were not read to their end, if what comes next there may be better than the last of the best.
             (
                 SELECT array_agg(f.place) FROM found f
@@ -88,16 +108,22 @@ BEGIN
                     cardinality(b.ns) < p_limit OR (f.worth, f.n) < (b.worths[p_limit], b.ns[p_limit])
                 )
             )
-        INTO ranked, worths, sizes, alone, total, some_alone, unread
+        INTO ranked, worths, sizes, alone, total, some_alone, places, unread
         FROM (
             SELECT
                 array_agg(b.n) AS ns, array_agg(b.worth) AS worths, array_agg(b.bytes) AS sizes,
-                array_agg(b.solo) AS alone, sum(b.bytes) AS total, bool_or(b.solo) AS some_alone
+                array_agg(b.solo) AS alone, sum(b.bytes) AS total, bool_or(b.solo) AS some_alone,
+                array_agg(b.place) AS places
             FROM best b
         ) b;
         EXIT WHEN unread IS NULL;
+        -- Of the other lanes, what is among the best already is all that will be. One more of each shows that.
+        reads := array_fill(0, ARRAY[cardinality(p_lanes)]);
+        FOR i IN 1 .. cardinality(places) LOOP
+            reads[places[i]] := greatest(reads[places[i]], 1) + 1;
+        END LOOP;
         FOR i IN 1 .. cardinality(unread) LOOP
-            reads[unread[i]] := least(p_limit, reads[unread[i]] + 1 + 2 * p_limit / cardinality(unread));
+            reads[unread[i]] := least(p_limit, 2 * reads[unread[i]] + 2 * p_limit / cardinality(unread) + 1);
         END LOOP;
     END LOOP;
 
@@ -175,6 +201,12 @@ BEGIN
     END IF;
 
     state := 'taken';
+    IF cardinality(p_lanes) > 1 THEN
+        shares := array_fill(0, ARRAY[cardinality(p_lanes)]);
+        FOR i IN 1 .. cardinality(ranked) LOOP
+            shares[places[i]] := shares[places[i]] + 1;
+        END LOOP;
+    END IF;
     INSERT INTO dibs.outbox (at, count, body) VALUES (
         at, cardinality(ns) * CASE WHEN p_start THEN 2 ELSE 1 END,
         '[[["task.claimed"' || CASE WHEN p_start THEN ',"task.started"' ELSE '' END || '],' || at || ','

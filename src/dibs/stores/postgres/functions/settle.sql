@@ -10,7 +10,7 @@ CREATE OR REPLACE FUNCTION dibs.settle(
     p_data text[], p_more text[],
     OUT at bigint, OUT words text[], OUT facts text[], OUT marked text[]
 ) LANGUAGE plpgsql
-SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_variable
