@@ -50,11 +50,11 @@ const commands = {
     for (let number = 0; number < count; number++) await script.add(number);
     answer({ rate: (1000 * count) / (performance.now() - started) });
   },
-  bulk: async (script, count) => {
+  bulk: async (script, count, chunk) => {
     await script.open();
     await script.addMany(range(0, WARM_UP));
     const started = performance.now();
-    for (let first = 0; first < count; first += CHUNK) await script.addMany(range(first, Math.min(count, first + CHUNK)));
+    for (let first = 0; first < count; first += chunk) await script.addMany(range(first, Math.min(count, first + chunk)));
     answer({ rate: (1000 * count) / (performance.now() - started) });
   },
   ping: async (script, count) => {

@@ -136,13 +136,13 @@ async def _add(script: Script, count: int) -> None:
     await script.close()
 
 
-async def _bulk(script: Script, count: int) -> None:
-    """Tasks per second of one producer that adds a thousand per call."""
+async def _bulk(script: Script, count: int, chunk: int) -> None:
+    """Tasks per second of one producer that adds `chunk` of them per call."""
     await script.open()
     await script.add_many(range(WARM_UP))
     started = time.perf_counter()
-    for first in range(0, count, CHUNK):
-        await script.add_many(range(first, min(count, first + CHUNK)))
+    for first in range(0, count, chunk):
+        await script.add_many(range(first, min(count, first + chunk)))
     answer(rate=count / (time.perf_counter() - started))
     await script.close()
 

@@ -22,6 +22,7 @@ def floors(found: Standings) -> list[Floor]:
         *_drain(found),
         *_against_the_fastest(found, "add", 1.0, python_only=True),
         *_against_the_fastest(found, "bulk", 1.5, python_only=False),
+        *_against_the_fastest(found, "bulk large", 1.5, python_only=False),
         *_latency(found),
         *_backlog(found),
         *_held(found),

@@ -51,7 +51,7 @@ def markdown(found: Standings, floors: Sequence[Floor], about: Mapping[str, str]
 
 
 def _speed(found: Standings) -> str:
-    head = ("", "add", "bulk", "drain 1", "drain 2", "latency from call", "latency from return")
+    head = ("", "add", "bulk", "bulk large", "drain 1", "drain 2", "latency from call", "latency from return")
     rows = []
     for peer in _ran(found):
         cells = [_cell(found, peer, measure, quantity) for measure, quantity in RATES]
@@ -63,7 +63,7 @@ def _speed(found: Standings) -> str:
     return _unless_empty(head, rows)
 
 
-RATES = (("add", "add"), ("bulk", "bulk"), ("drain", "drain 1"), ("drain", "drain 2"))
+RATES = (("add", "add"), ("bulk", "bulk"), ("bulk", "bulk large"), ("drain", "drain 1"), ("drain", "drain 2"))
 
 
 def _strain(found: Standings) -> str:

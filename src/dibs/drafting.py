@@ -39,6 +39,10 @@ class Planned:
         self.spec = spec
 
 
+MANY = 300
+"""Tasks from which on it pays to draft some while others are on their way."""
+
+
 class _Frame(Struct, frozen=True):
     """Everything about a task that tasks of one kind share, checked once. `task` is copied, never handed out."""
 
@@ -58,14 +62,18 @@ def drafts(
     now: int,
     new_id: Callable[[str], str],
     dag_id: str = "",
+    before: int = 0,
+    total: int | None = None,
 ) -> list[Draft]:
     """Check tasks of one call and resolve what they say of each other; in the order given.
 
-    Raises Invalid, or CycleDetected naming the cycle. An error names the ref (or place) of the task at fault.
+    Raises Invalid, or CycleDetected naming the cycle. An error names the ref (or place) of the task at fault: these are
+    the tasks after the first `before` of `total`.
     """
-    if len(specs) > validation.MAX_TASKS_PER_CALL:
+    total = len(specs) if total is None else total
+    if total > validation.MAX_TASKS_PER_CALL:
         raise Invalid(
-            f"{len(specs):,} tasks in one call; at most {validation.MAX_TASKS_PER_CALL:,} are taken. Split them.",
+            f"{total:,} tasks in one call; at most {validation.MAX_TASKS_PER_CALL:,} are taken. Split them.",
             field="tasks",
         )
     ids = [item.id if isinstance(item, Planned) else new_id("task") for item in specs]
@@ -80,8 +88,8 @@ def drafts(
         try:
             draft = _draft(id, spec, refs, project=project, now=now, dag_id=dag_id)
         except DibsError as error:
-            if len(plain) > 1:
-                who = f"task {spec.ref!r}" if spec.ref else f"task {place + 1} of {len(plain)}"
+            if total > 1:
+                who = f"task {spec.ref!r}" if spec.ref else f"task {before + place + 1} of {total}"
                 error.message = f"{who}: {error.message}"
                 error.args = (error.message,)
             raise
@@ -90,6 +98,16 @@ def drafts(
     if linked:
         _weigh(made)
     return made
+
+
+def are_alone(specs: Sequence[NewTask | Planned]) -> bool:
+    """Whether these are many standalone tasks that are ready at once, so that none needs to be seen before another."""
+    return len(specs) >= MANY and all(
+        type(spec) is NewTask
+        and not (spec.after or spec.after_ended)
+        and spec.dag is spec.key is spec.ref is spec.run_after is spec.deadline is None
+        for spec in specs
+    )
 
 
 def insertion_order(made: list[Draft]) -> list[Draft]:

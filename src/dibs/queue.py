@@ -35,10 +35,12 @@ from dibs.stores.values import (
     Claimed,
     ClaimRequest,
     DagDraft,
+    Draft,
     Entry,
     Filter,
     Inserted,
     Insertion,
+    LateDrafts,
     Renewal,
     Settlement,
     Spawn,
@@ -204,8 +206,21 @@ class Queue:
         """
         if not tasks:
             return []
-        inserted = await self._insert(tasks, connection=connection)
+        if connection is None and self.store.late_drafts and drafting.are_alone(tasks):
+            inserted = await self.store.insert(Insertion(drafts=self._late_drafts(tasks)), None)
+        else:
+            inserted = await self._insert(tasks, connection=connection)
         return inserted.tasks
+
+    def _late_drafts(self, tasks: Sequence[NewTask | drafting.Planned]) -> LateDrafts:
+        now = self.store.now()
+
+        def make(start: int, end: int) -> list[Draft]:
+            return drafting.drafts(
+                tasks[start:end], project=self.project, now=now, new_id=self.new_id, before=start, total=len(tasks)
+            )
+
+        return LateDrafts(len(tasks), make)
 
     async def add_dag(
         self,

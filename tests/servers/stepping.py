@@ -58,8 +58,11 @@ class Session:
     def text(self, sql: str) -> str:
         return self._engine.text(sql)
 
-    def changed(self) -> None:
-        """Nobody waits for it."""
+    def hint(self) -> None:
+        """Nobody waits here."""
+
+    def changed(self, hinted: bool = False) -> None:
+        """Nobody waits here."""
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
         for _ in range(_TRIES):

@@ -699,3 +699,29 @@ def test_who_forgets_to_say_that_there_is_a_pooler_is_told(folder: str) -> None:
         pytest.raises(dibs.Unavailable, match="add pooler=transaction to the URL"),
     ):
         asyncio.run(story(f"postgresql://postgres@127.0.0.1:{port}/postgres"))
+
+
+def test_many_tasks_are_added_all_or_none_while_they_are_drafted(postgres_url: str) -> None:
+    async def story() -> None:
+        async with dibs.connect(postgres_url) as queue:
+            tasks = [dibs.NewTask(f"type-{i % 7}", {"i": i}, priority=i % 100) for i in range(2_000)]
+            added = await queue.add_many(tasks)
+            assert [task.payload["i"] for task in added] == list(range(2_000))
+            claims = await queue.claim("agent", limit=1_000)
+            assert [claim.task.priority for claim in claims] == sorted(claim.task.priority for claim in claims)
+            tasks[1_500] = dibs.NewTask("job", {"i": object()})
+            with pytest.raises(dibs.Invalid, match="task 1501 of 2000") as refused:
+                await queue.add_many(tasks)
+            assert refused.value.field == "payload"
+            assert sum((await queue.stats()).by_status.values()) == 2_000
+
+    asyncio.run(story())
+
+
+def test_adding_many_at_once_needs_no_second_connection(postgres_url: str) -> None:
+    async def story() -> None:
+        async with dibs.connect(f"{postgres_url}&pool=1") as queue, asyncio.timeout(20):
+            calls = [queue.add_many([dibs.NewTask(f"new-{call}")] * 500) for call in range(4)]
+            assert [len(tasks) for tasks in await asyncio.gather(*calls)] == [500] * 4
+
+    asyncio.run(story())

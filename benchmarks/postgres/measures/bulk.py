@@ -1,4 +1,4 @@
-"""Bulk: tasks per second that one producer commits, 1,000 per call."""
+"""Bulk: tasks per second that one producer commits, 1,000 and 10,000 per call."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from benchmarks.postgres.stage import Contest, Contestant
 
-UNITS = {"bulk": "/s"}
+CHUNKS = {"bulk": 1_000, "bulk large": 10_000}
+UNITS = dict.fromkeys(CHUNKS, "/s")
 
 
 def once(contest: Contest, contestant: Contestant) -> dict[str, float]:
-    with contest.stage(contestant) as stage:
-        stage.tidy()
-        count = max(2_000, contest.sizes.of(contestant.peer.sizes.bulk))
-        return {"bulk": stage.command("bulk", count)["rate"]}
+    rates = {}
+    for name, chunk in CHUNKS.items():
+        with contest.stage(contestant) as stage:
+            stage.tidy()
+            count = max(2 * chunk, contest.sizes.of(contestant.peer.sizes.bulk))
+            rates[name] = stage.command("bulk", count, chunk)["rate"]
+    return rates

@@ -78,6 +78,9 @@ class Store(Protocol):
 
     url: str
 
+    late_drafts: bool
+    """Whether `insert` takes `LateDrafts`: it sends tasks off while others are being drafted."""
+
     @property
     def schema_version(self) -> int | None:
         """The version of the schema it uses; None where there is none."""

@@ -6,7 +6,7 @@ Errors that concern one item of a batch are returned in its place, not raised.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -14,6 +14,9 @@ from dibs.model.claim import Claim
 from dibs.model.dag import Dag
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 BY_DUTY = "duty"
 """The digest of settlements that the expiry duty makes; no agent can repeat them."""
@@ -55,6 +58,31 @@ class Draft(Struct, kw_only=True, gc=False):
     weight: int = 0
     body_hash: str | None = None
     kind: object = None
+
+
+class LateDrafts(list[Draft]):
+    """Drafts of standalone tasks, made a portion at a time while the store adds those before them.
+
+    `make(start, end)` drafts the tasks at these places, or raises. The list holds what was made so far.
+    """
+
+    def __init__(self, total: int, make: Callable[[int, int], list[Draft]]) -> None:
+        super().__init__()
+        self.total = total
+        self._make = make
+
+    def portions(self, size: int) -> Iterator[list[Draft]]:
+        """All of them, in order, so many at a time; what was made before is not made again."""
+        for start in range(0, self.total, size):
+            end = min(start + size, self.total)
+            if len(self) < end:
+                self.extend(self._make(len(self), end))
+            yield self[start:end]
+
+    def finish(self) -> None:
+        """Make those that are left."""
+        if len(self) < self.total:
+            self.extend(self._make(len(self), self.total))
 
 
 class DagDraft(Struct, kw_only=True):

@@ -47,6 +47,8 @@ if TYPE_CHECKING:
 class MemoryStore:
     """Tasks in this process; with a name, shared by all stores of that name. `stores.contract` says the rest."""
 
+    late_drafts = False
+
     def __init__(
         self, name: str | None = None, *, clock: Callable[[], int] | None = None, blocking: bool = False
     ) -> None:

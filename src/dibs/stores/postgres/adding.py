@@ -14,7 +14,7 @@ from dibs.rules.lifecycle import first_status
 from dibs.stores.postgres import copying, inserting
 from dibs.stores.postgres.lanes import lane_keys
 from dibs.stores.specs import specs_of
-from dibs.stores.values import Inserted
+from dibs.stores.values import Inserted, Insertion
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dibs.model.task import Task
     from dibs.stores.postgres.engine import Engine
     from dibs.stores.postgres.lanes import Lanes
-    from dibs.stores.values import Draft, Insertion
+    from dibs.stores.values import Draft, LateDrafts
 
 _ADD_ONE = "SELECT dibs.add_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
 _ADD = "SELECT dibs.add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
@@ -42,8 +42,6 @@ async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
                 start = (engine.at, lanes.version, draft.task.project, draft.task.id, spec, len(draft.payload))
                 hint = engine.hint()
                 now = await engine.value(_ADD_ONE, *start, *_frame(draft, numbers), hint)
-            elif copying.fits(drafts, framed):
-                now = await copying.copy(engine, lanes.version, drafts, specs, places, framed, numbers)
             else:
                 ids = [draft.task.id for draft in drafts]
                 sizes = [len(draft.payload) for draft in drafts]
@@ -59,6 +57,17 @@ async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
         await lanes.refresh()
     engine.changed(hinted=hint is not None)
     return Inserted(tasks=_snapshots(drafts, now), existing=[False] * len(drafts))
+
+
+async def add_late(engine: Engine, lanes: Lanes, drafts: LateDrafts) -> Inserted:
+    """Add many standalone tasks that are being drafted meanwhile."""
+    try:
+        tasks = await copying.copy(engine, lanes, drafts, _snapshots)
+    except UniqueViolationError:
+        drafts.finish()
+        return await inserting.insert(engine, lanes, Insertion(drafts=list(drafts)))
+    engine.changed()
+    return Inserted(tasks=tasks, existing=[False] * len(tasks))
 
 
 def _frames(drafts: list[Draft]) -> tuple[list[int], list[Draft]]:

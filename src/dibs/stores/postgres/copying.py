@@ -1,27 +1,33 @@
-"""Adding many standalone tasks that are ready at once: two COPYs, whose rows the server takes in while more are sent.
+"""Adding many standalone tasks that are ready at once: two COPYs. While the server takes in some rows, the next tasks
+are drafted and their rows laid out.
 
 No lock is held that anybody waits for: only the shared one of floors, which a claimer who raises them gives up on.
 """
 
 from __future__ import annotations
 
+from asyncio import sleep
 from struct import Struct, calcsize
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from dibs.errors import DibsError
 from dibs.rules import priority
+from dibs.stores.postgres.lanes import lane_keys
+from dibs.stores.specs import specs_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
+    from dibs.model.task import Task
     from dibs.stores.postgres.engine import Engine
+    from dibs.stores.postgres.lanes import Lanes
     from dibs.stores.postgres.pool import Connection
-    from dibs.stores.values import Draft, LaneKey
+    from dibs.stores.values import Draft, LaneKey, LateDrafts
 
-FEWEST = 100
-"""Below this the round trips cost more than the rows."""
+PORTION = 200
 
-_BEGIN = "SELECT * FROM dibs.begin_copy($1, $2, $3)"
-_END = "SELECT dibs.end_copy($1, $2, $3, $4, $5)"
+_BEGIN = "SELECT * FROM dibs.begin_copy($1, $2)"
+_END = "SELECT dibs.end_copy($1, $2, $3, $4, $5, $6)"
 _SPECS = (
     "n",
     "id",
@@ -49,7 +55,6 @@ _WORK = (
     "timeout_s",
     "status",
 )
-_CHUNK = 64 * 1024
 
 # PostgreSQL's binary format: a row is the number of its columns, and each column its length and its bytes.
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
@@ -61,109 +66,166 @@ _pack = {kind: Struct(f">i{kind}").pack for kind in "hiqd?"}
 _NOTHING = _length(-1)
 
 
-def fits(drafts: Sequence[Draft], framed: Sequence[Draft]) -> bool:
-    """Whether it is worth it, and all of these are ready at once, with a rank that does not depend on a deadline."""
-    return len(drafts) >= FEWEST and all(
-        draft.task.deadline is None and draft.task.run_after is None for draft in framed
-    )
-
-
 async def copy(
-    engine: Engine,
-    version: int,
-    drafts: Sequence[Draft],
-    specs: Sequence[str],
-    places: Sequence[int],
-    framed: Sequence[Draft],
-    numbers: Mapping[LaneKey, int],
-) -> int | None:
-    """Add them in one transaction; now, or None if lanes changed meanwhile."""
-    ids = [draft.task.id for draft in drafts]
-    items = '"' + '","'.join(ids) + '"'
+    engine: Engine, lanes: Lanes, drafts: LateDrafts, snapshots: Callable[[list[Draft], int], list[Task]]
+) -> list[Task]:
+    """Add them in one transaction; the tasks as they were added."""
+    while True:
+        filling = _Filling(engine, lanes, drafts, snapshots)
+        tasks = await engine.together(filling.run)
+        if tasks is not None:
+            return tasks
+        if filling.missing:
+            await lanes.numbers(filling.missing)
+        else:
+            await lanes.refresh()
 
-    async def work(connection: Connection) -> int | None:
-        async with connection.transaction():
-            [(now, taken)] = await connection.fetch(engine.text(_BEGIN), engine.at, version, len(drafts))
-            if now is None:
-                return None
-            await _copy(
-                connection, engine.schema, "specs", _SPECS, _spec_rows(taken, ids, specs, places, framed, numbers, now)
+
+class _Frame:
+    """The columns that tasks of one kind have in common, as bytes: the ends of their rows."""
+
+    __slots__ = ("lane", "rank", "spec", "work")
+
+    def __init__(self, draft: Draft, numbers: Mapping[LaneKey, int], now: int) -> None:
+        task, boost = draft.task, draft.lane.boost
+        self.lane = numbers[draft.lane]
+        self.rank = priority.rank(task.priority, boost, now, draft.weight, steps=0)
+        self.spec = b"".join(
+            (
+                _column("q", now),
+                _column("d", task.timeout),
+                _column("i", task.max_attempts),
+                _column("i", None if draft.fallback_lane is None else numbers[draft.fallback_lane]),
+                *map(_text, (task.project, task.type, task.user, task.on_deadline)),
             )
-            ranks = [priority.rank(draft.task.priority, draft.lane.boost, now, draft.weight, 0) for draft in framed]
-            await _copy(
-                connection, engine.schema, "work", _WORK, _work_rows(taken, drafts, places, framed, numbers, ranks, now)
-            )
-            lanes = [numbers[draft.lane] for draft in framed]
-            await connection.fetch(engine.text(_END), now, lanes, ranks, len(drafts), items)
-            return int(now)
-
-    return await engine.together(work)
-
-
-async def _copy(connection: Connection, schema: str, table: str, columns: Sequence[str], rows: list[bytes]) -> None:
-    data = b"".join((_HEADER, *rows, _TRAILER))
-
-    async def chunks() -> AsyncIterator[bytes]:
-        for start in range(0, len(data), _CHUNK):
-            yield data[start : start + _CHUNK]
-
-    await connection.copy_to_table(table, schema_name=schema, columns=columns, source=chunks(), format="binary")
-
-
-def _spec_rows(
-    taken: Sequence[int],
-    ids: Sequence[str],
-    specs: Sequence[str],
-    places: Sequence[int],
-    framed: Sequence[Draft],
-    numbers: Mapping[LaneKey, int],
-    now: int,
-) -> list[bytes]:
-    tails = []
-    for draft in framed:
-        task = draft.task
-        fallback = None if draft.fallback_lane is None else numbers[draft.fallback_lane]
-        tails.append(
-            _column("q", now)
-            + _column("d", task.timeout)
-            + _column("i", task.max_attempts)
-            + _column("i", fallback)
-            + b"".join(map(_text, (task.project, task.type, task.user, task.on_deadline)))
         )
-    width = len(_SPECS)
-    rows = []
-    for n, id, spec, place in zip(taken, ids, specs, places, strict=True):
-        name, body = id.encode(), spec.encode()
-        rows.append(_begin_spec(width, 8, n, len(name)) + name + _length(len(body)) + body + tails[place - 1])
-    return rows
+        self.work = b"".join(
+            (
+                _column("d", self.rank),
+                _column("d", task.priority),
+                _column("d", boost),
+                _column("q", now),
+                _column("q", now),
+                _column("i", self.lane),
+                _column("h", draft.weight),
+                _column("?", task.max_attempts == 1),
+                _column("d", task.timeout),
+                _text("ready"),
+            )
+        )
 
 
-def _work_rows(
-    taken: Sequence[int],
-    drafts: Sequence[Draft],
-    places: Sequence[int],
-    framed: Sequence[Draft],
-    numbers: Mapping[LaneKey, int],
-    ranks: Sequence[float],
-    now: int,
-) -> list[bytes]:
-    tails = [
-        _column("d", rank)
-        + _column("d", draft.task.priority)
-        + _column("d", draft.lane.boost)
-        + _column("q", now) * 2
-        + _column("i", numbers[draft.lane])
-        + _column("h", draft.weight)
-        + _column("?", draft.task.max_attempts == 1)
-        + _column("d", draft.task.timeout)
-        + _text("ready")
-        for draft, rank in zip(framed, ranks, strict=True)
-    ]
-    width = len(_WORK)
-    return [
-        _begin_work(width, 8, n, 4, len(draft.payload)) + tails[place - 1]
-        for n, draft, place in zip(taken, drafts, places, strict=True)
-    ]
+class _Filling:
+    """One attempt to fill both tables."""
+
+    def __init__(
+        self, engine: Engine, lanes: Lanes, drafts: LateDrafts, snapshots: Callable[[list[Draft], int], list[Task]]
+    ) -> None:
+        self._engine = engine
+        self._lanes = lanes
+        self._drafts = drafts
+        self._snapshots = snapshots
+        self._refused: Exception | None = None
+        self.missing: list[LaneKey] = []
+        """Lanes that have to be there first. They cannot be added meanwhile: that takes a second connection, and if all
+        who have a first one waited for a second, they would wait for ever."""
+
+    async def run(self, connection: Connection) -> list[Task] | None:
+        """In a transaction of its own; None if lanes changed meanwhile, or some are missing. What drafting refuses
+        undoes it all."""
+        self._frames: dict[int, _Frame] = {}
+        self._tasks: list[Task] = []
+        self._refused = None
+        engine = self._engine
+        try:
+            async with connection.transaction():
+                [(now, numbers)] = await connection.fetch(engine.text(_BEGIN), engine.at, self._drafts.total)
+                await self._copy(connection, "specs", _SPECS, self._specs(numbers, now))
+                await self._copy(connection, "work", _WORK, self._work(numbers, now))
+                frames = list(self._frames.values())
+                [[current]] = await connection.fetch(
+                    engine.text(_END),
+                    self._lanes.version,
+                    now,
+                    [frame.lane for frame in frames],
+                    [frame.rank for frame in frames],
+                    len(self._drafts),
+                    '"' + '","'.join(draft.task.id for draft in self._drafts) + '"',
+                )
+                if not current:
+                    raise _Outdated
+        except Exception as error:
+            cause = self._cause_of(error)
+            if isinstance(cause, _Outdated):
+                return None
+            raise cause from None
+        return self._tasks
+
+    def _cause_of(self, error: Exception) -> Exception:
+        """The driver may wrap what was raised while rows were made for it."""
+        return error if self._refused is None else self._refused
+
+    async def _copy(
+        self, connection: Connection, table: str, columns: Sequence[str], source: AsyncIterator[bytes]
+    ) -> None:
+        await connection.copy_to_table(
+            table, schema_name=self._engine.schema, columns=columns, source=source, format="binary"
+        )
+
+    async def _specs(self, numbers: Sequence[int], now: int) -> AsyncIterator[bytes]:
+        yield _HEADER
+        width, start = len(_SPECS), 0
+        try:
+            for portion in self._drafts.portions(PORTION):
+                frames = self._frames_of(portion, now)
+                rows: list[bytes] = []
+                ends = zip(numbers[start : start + PORTION], portion, specs_of(portion), frames, strict=True)
+                for number, draft, spec, frame in ends:
+                    name, body = draft.task.id.encode(), spec.encode()
+                    rows += (_begin_spec(width, 8, number, len(name)), name, _length(len(body)), body, frame.spec)
+                start += PORTION
+                yield b"".join(rows)
+                # Now it leaves, and while the server is busy with it the next portion is made.
+                await sleep(0)
+        except (DibsError, _Outdated) as error:
+            self._refused = error
+            raise
+        yield _TRAILER
+
+    async def _work(self, numbers: Sequence[int], now: int) -> AsyncIterator[bytes]:
+        width = len(_WORK)
+        frames = self._frames
+        yield b"".join(
+            (
+                _HEADER,
+                *(
+                    _begin_work(width, 8, number, 4, len(draft.payload)) + frames[id(draft.kind)].work
+                    for number, draft in zip(numbers, self._drafts, strict=True)
+                ),
+                _TRAILER,
+            )
+        )
+        await sleep(0)
+        # The server has enough to do.
+        self._tasks = self._snapshots(self._drafts, now)
+
+    def _frames_of(self, portion: list[Draft], now: int) -> list[_Frame]:
+        """The frame of each draft. Drafts of one kind share it; their kinds live as long as the drafts."""
+        frames = self._frames
+        fresh = {id(draft.kind): draft for draft in portion if id(draft.kind) not in frames}
+        if fresh:
+            keys = lane_keys(list(fresh.values()))
+            numbers = self._lanes.known(keys)
+            if numbers is None:
+                self.missing = keys
+                raise _Outdated
+            for kind, draft in fresh.items():
+                frames[kind] = _Frame(draft, numbers, now)
+        return [frames[id(draft.kind)] for draft in portion]
+
+
+class _Outdated(Exception):
+    """The lanes are not those that are known here."""
 
 
 def _column(kind: str, value: float | None) -> bytes:
@@ -171,8 +233,8 @@ def _column(kind: str, value: float | None) -> bytes:
     return _NOTHING if value is None else _pack[kind](calcsize(f">{kind}"), value)
 
 
-def _text(value: str | None) -> bytes:
+def _text(value: Any) -> bytes:
     if value is None:
         return _NOTHING
     data = value.encode()
-    return _length(len(data)) + data
+    return _length(len(data)) + bytes(data)

@@ -46,7 +46,7 @@ class Served(Struct):
         total = sum(self.shares)
         if not total:
             return [min(limit, 2 + 3 * limit // (2 * len(self.lanes)))] * len(self.lanes)
-        return [min(limit, 1 + (int(limit * share / total * 1.25) + 8 if share else 0)) for share in self.shares]
+        return [min(limit, 1 + (int(2 * limit * share / total) + 8 if share else 0)) for share in self.shares]
 
     def took(self, shares: list[int]) -> None:
         """Remember what a claim took from each lane."""
@@ -78,6 +78,10 @@ class Lanes:
                 await self._engine.fetch("SELECT version, id, key FROM dibs.add_lanes($1)", _encode(added).decode())
             )
         return self._ids
+
+    def known(self, wanted: Iterable[LaneKey]) -> dict[LaneKey, int] | None:
+        """The numbers of lanes, as far as they are known here; None if one is not."""
+        return self._ids if all(key in self._ids for key in wanted) else None
 
     def served_by(self, request: ClaimRequest) -> Served:
         """The lanes that this agent may serve."""

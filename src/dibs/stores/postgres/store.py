@@ -24,6 +24,7 @@ from dibs.stores.postgres.address import Address
 from dibs.stores.postgres.engine import Engine
 from dibs.stores.postgres.lanes import Lanes
 from dibs.stores.postgres.opening import newest_version
+from dibs.stores.values import LateDrafts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 class PostgresStore:
     """Tasks in a schema of a PostgreSQL database; `stores.contract` says what each method does."""
 
+    late_drafts = True
+
     def __init__(self, url: str, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> None:
         self.url = url
         self._engine = Engine(Address.parse(url), clock=clock, blocking=blocking)
@@ -69,6 +72,8 @@ class PostgresStore:
     # Adding
 
     async def insert(self, insertion: Insertion, connection: Any = None) -> Inserted:
+        if isinstance(insertion.drafts, LateDrafts):
+            return await adding.add_late(self._engine, self._lanes, insertion.drafts)
         if connection is None and is_plain(insertion):
             return await adding.add(self._engine, self._lanes, insertion)
         return await inserting.insert(self._engine, self._lanes, insertion, connection)

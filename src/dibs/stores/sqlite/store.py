@@ -46,6 +46,8 @@ class SqliteStore:
     Operations are imported when they are first used: a shell command needs one or two of them.
     """
 
+    late_drafts = False
+
     def __init__(self, engine: Engine) -> None:
         self.url = f"sqlite:{engine.path}"
         self._engine = engine

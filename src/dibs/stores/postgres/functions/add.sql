@@ -124,22 +124,26 @@ END $$;
 
 -- Many standalone tasks come through COPY, between these two, in one transaction.
 
--- Numbers for so many tasks, and now; nothing if lanes changed meanwhile. Locks: floors (shared).
-CREATE OR REPLACE FUNCTION dibs.begin_copy(p_now bigint, p_version bigint, p_count integer, OUT at bigint, OUT ns bigint[])
+-- Numbers for so many tasks, and now.
+CREATE OR REPLACE FUNCTION dibs.begin_copy(p_now bigint, p_count integer, OUT at bigint, OUT ns bigint[])
 LANGUAGE plpgsql AS $$
 BEGIN
-    PERFORM dibs.hold_floors();
-    IF (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes') = p_version THEN
-        at := coalesce(p_now, dibs.micros());
-        ns := ARRAY (SELECT nextval('dibs.specs_n_seq') FROM generate_series(1, p_count));
-    END IF;
+    at := coalesce(p_now, dibs.micros());
+    ns := ARRAY (SELECT nextval('dibs.specs_n_seq') FROM generate_series(1, p_count));
 END $$;
 
--- They are there, ready: tell of them. `p_items`: their ids, quoted, with commas between.
-CREATE OR REPLACE FUNCTION dibs.end_copy(p_at bigint, p_lanes integer[], p_ranks float8[], p_count integer, p_items text)
-RETURNS void LANGUAGE plpgsql AS $$
+-- They are there, ready: tell of them. `p_items`: their ids, quoted, with commas between. Whether the lanes are as they
+-- were at `p_version`; if not, it must be undone. Locks: floors (shared), from the look at them to the commit.
+CREATE OR REPLACE FUNCTION dibs.end_copy(
+    p_version bigint, p_at bigint, p_lanes integer[], p_ranks float8[], p_count integer, p_items text
+) RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
+    PERFORM dibs.hold_floors();
+    IF (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes') <> p_version THEN
+        RETURN false;
+    END IF;
     PERFORM dibs.note_lows(p_lanes, p_ranks);
     INSERT INTO dibs.outbox (at, count, body)
     VALUES (p_at, 2 * p_count, '[[["task.added","task.ready"],' || p_at || ',null,null,[' || p_items || ']]]');
+    RETURN true;
 END $$;
