@@ -9,7 +9,7 @@ from typing import Any
 
 from dibs.errors import Unavailable
 
-NEVER_FAILS = ("now", "close", "url", "schema_version")
+NEVER_FAILS = ("now", "close", "url", "schema_version", "clock", "late_drafts")
 
 
 class Faulty:

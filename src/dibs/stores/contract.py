@@ -49,7 +49,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from dibs.errors import DibsError
     from dibs.model.attempt import Attempt
@@ -252,6 +252,11 @@ class Store(Protocol):
 
     def now(self) -> int:
         """The store's clock, microseconds since the epoch."""
+        ...
+
+    @property
+    def clock(self) -> Callable[[], int] | None:
+        """What another handle of this store is to be opened with, so that both have one clock; None: nothing."""
         ...
 
     async def elect(self, intervals_s: Mapping[str, float]) -> list[str]:

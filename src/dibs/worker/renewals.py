@@ -136,4 +136,4 @@ def _own_way(queue: Queue) -> SyncQueue:
     """A blocking handle of this thread's own; a memory store is shared, being in this process only."""
     if queue.url.startswith("memory:"):
         return SyncQueue(queue)
-    return connect_sync(queue.url, clock=queue.store.now, project=queue.project)
+    return connect_sync(queue.url, clock=queue.store.clock, project=queue.project)

@@ -138,6 +138,10 @@ class MemoryStore:
     def now(self) -> int:
         return self._shared.now()
 
+    @property
+    def clock(self) -> Callable[[], int]:
+        return self.now
+
     async def elect(self, intervals_s: Mapping[str, float]) -> list[str]:
         with self._shared as state:
             return timing.elect(state, intervals_s)

@@ -70,7 +70,7 @@ class Engine:
         self.url = address.url
         self.schema = address.schema
         self.blocking = blocking
-        self._clock = clock
+        self.clock = clock
         self._folder = folder
         self._pid = os.getpid()
         self._prefix = f'"{address.schema}".'
@@ -298,14 +298,14 @@ class Engine:
 
     def now(self) -> int:
         """The store's clock: the one for tests, else the server's, as it must be by now."""
-        if self._clock is not None:
-            return self._clock()
+        if self.clock is not None:
+            return self.clock()
         return time.clock_gettime_ns(_TICKING) // 1000 + self._offset_us
 
     @property
     def at(self) -> int | None:
         """What functions are told as the time: that of the clock for tests; None: they shall ask the server's."""
-        return None if self._clock is None else self._clock()
+        return None if self.clock is None else self.clock()
 
     def measured(self, server_us: int, asked: float, answered: float) -> None:
         """Take note of the server's clock, read between two moments of time.monotonic."""

@@ -128,6 +128,10 @@ class PostgresStore:
     def now(self) -> int:
         return self._engine.now()
 
+    @property
+    def clock(self) -> Callable[[], int] | None:
+        return self._engine.clock
+
     async def elect(self, intervals_s: Mapping[str, float]) -> list[str]:
         return await self._duties.elect(intervals_s)
 

@@ -172,6 +172,10 @@ class SqliteStore:
     def now(self) -> int:
         return self._engine.clock()
 
+    @property
+    def clock(self) -> Callable[[], int]:
+        return self.now
+
     async def elect(self, intervals_s: Mapping[str, float]) -> list[str]:
         from dibs.stores.sqlite import timing
 
