@@ -76,7 +76,8 @@ async def _measure(url: str, open_connection: Any) -> dict[str, tuple[float, flo
 
     for turn in range(TASKS // BATCH):
         found = await timed(
-            "claim 100", BATCH, _CLAIM, None, version, "default", "agent", None, [lane], [0.1], None, BATCH, 2**23,
+            "claim 100", BATCH, _CLAIM, None, version, "default", "agent", None, [lane], [0.1], None, None, BATCH,
+            2**23,
             60.0, True, f"{task.id}-{turn}", False,
         )  # fmt: skip
         numbers = list(found[3])
@@ -89,7 +90,7 @@ async def _measure(url: str, open_connection: Any) -> dict[str, tuple[float, flo
         id = f"{task.id}{turn}{open_connection.__name__}"
         await timed(
             "add one", 1, _ADD_ONE, None, version, "default", id, SPEC % id, 7, "noop", lane, None, 50.0, 0.1, 0, 3,
-            None, None, None, "keep", None,
+            None, None, None, "keep", None, None,
         )  # fmt: skip
     await close()
     return {name: (wall / tasks * 1e6, cpu / tasks * 1e6) for name, (wall, cpu, tasks) in times.items()}
