@@ -224,7 +224,8 @@ class Cascade:
 
 
 def _cancel_dag(cascade: Cascade, dag: DagRow, reason: str | None) -> None:
-    if dag.status not in ENDED:
+    # A dag that failed may still have tasks that were spared.
+    if dag.status not in ENDED or cascade.work.dags.has_live_tasks(dag.id):
         cascade.work.dags.end(dag, "cancelled", cause=None, requested=True, text=reason)
         cascade.close(dag)
 

@@ -149,6 +149,10 @@ class Dags:
         found = list(self._tx.connection.execute(_COUNTS, (dag_id,)))
         return {Status(row[0]): row[1] for row in found}, sum(row[2] for row in found)
 
+    def has_live_tasks(self, dag_id: str) -> bool:
+        """Whether one of its tasks is not final."""
+        return bool(self._tx.row(_LIVE, (dag_id,))[0])
+
     def note_started(self, dag_id: str | None) -> None:
         """One of its tasks runs."""
         if dag_id is None:
@@ -167,7 +171,7 @@ class Dags:
             if dag is None or dag.status in ("failed", "cancelled"):
                 continue
             # The common case by far: it runs and still has something to do. No counting then.
-            if dag.status == "running" and self._tx.row(_LIVE, (dag_id,))[0]:
+            if dag.status == "running" and self.has_live_tasks(dag_id):
                 continue
             counts, unrequested = self.counts(dag_id)
             status = dag_status(counts, unrequested_cancels=unrequested, started=bool(dag.started))

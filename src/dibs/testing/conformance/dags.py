@@ -152,6 +152,14 @@ class Dags(Topic):
         assert (await queue.get_dag(dag.id)).status == DagStatus.FAILED
         assert (await story(queue, dag.id)).count("failed") == 1
 
+    async def test_what_a_failed_dag_spared_can_still_be_cancelled_with_it(self, queue: Queue) -> None:
+        dag = await queue.add_dag("Tidy", [NewTask("bad", ref="bad"), NewTask("tidy", after_ended=["bad"])])
+        await kill(queue, "bad")
+        _, tidy = (await queue.get_dag(dag.id)).tasks
+        assert await queue.cancel(dag.id) == [tidy.id]
+        assert (await queue.get_dag(dag.id)).status == DagStatus.CANCELLED
+        assert await queue.cancel(dag.id) == []
+
     async def test_continue_lets_independent_branches_finish(self, queue: Queue) -> None:
         dag = await queue.add_dag(
             "On", [NewTask("bad", ref="bad"), NewTask("next", after=["bad"]), NewTask("free")], on_failure="continue"
