@@ -173,6 +173,14 @@ class ClaimRequest(Struct, kw_only=True):
     max_bytes: int = 8 * 1024 * 1024
 
 
+class Offer(Struct, gc=False):
+    """What an agent said it can do, as it is kept."""
+
+    capabilities: tuple[str, ...] = ()
+    types: tuple[str, ...] | None = None
+    models: tuple[str, ...] = ()
+
+
 class Claimed(Struct, kw_only=True):
     """What was claimed, best first. When nothing was: `next_due_in` seconds until time alone may change that."""
 
@@ -230,6 +238,27 @@ class Settlement(Struct, kw_only=True, gc=False):
     artifacts: tuple[Any, ...] = ()
     usage: Usage | None = None
     memory: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the work completed, and there is nothing more to say about it than its output and decision."""
+        return (
+            self.next is Status.COMPLETED
+            and self.outcome is Outcome.COMPLETED
+            and self.counts_attempt
+            and not self.counts_crash
+            and not self.releases
+            and not self.suspect
+            and not self.poison_pill
+            and self.usage is None
+            and self.timeout_s is None
+            and not self.artifacts
+            and not self.output_sanitized
+            and self.reason is None
+            and self.error is None
+            and self.exit_code is None
+            and self.fingerprint is None
+        )
 
     @property
     def by_duty(self) -> bool:

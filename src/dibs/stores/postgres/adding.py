@@ -70,22 +70,26 @@ async def add_late(engine: Engine, lanes: Lanes, drafts: LateDrafts) -> Inserted
     return Inserted(tasks=tasks, existing=[False] * len(tasks))
 
 
+def _is_typical(draft: Draft) -> bool:
+    """Whether it is in everything that a frame holds like others of its kind."""
+    task = draft.task
+    return draft.kind is not None and not draft.weight and task.deadline is None and task.run_after is None
+
+
 def _frames(drafts: list[Draft]) -> tuple[list[int], list[Draft]]:
     """For each draft the place of its frame, counted from 1; and a draft to make each frame from."""
     known: dict[int, int] = {}
     framed: list[Draft] = []
     places = []
     for draft in drafts:
-        task = draft.task
-        alike = None
-        if draft.kind is not None and not draft.weight and task.deadline is None and task.run_after is None:
-            alike = known.get(id(draft.kind))
-        if alike is None:
+        typical = _is_typical(draft)
+        place = known.get(id(draft.kind)) if typical else None
+        if place is None:
             framed.append(draft)
-            alike = len(framed)
-            if draft.kind is not None and task.deadline is None and task.run_after is None and not draft.weight:
-                known[id(draft.kind)] = alike
-        places.append(alike)
+            place = len(framed)
+            if typical:
+                known[id(draft.kind)] = place
+        places.append(place)
     return places, framed
 
 
@@ -120,10 +124,10 @@ def _snapshots(drafts: list[Draft], now: int) -> list[Task]:
     worth: float | None = None
     for draft in drafts:
         task = draft.task
-        plain = draft.kind is not None and task.deadline is None and task.run_after is None and not draft.weight
-        if not plain or draft.kind is not kind:
+        typical = _is_typical(draft)
+        if not typical or draft.kind is not kind:
             worth = _worth(draft, now)
-            kind = draft.kind if plain else None
+            kind = draft.kind if typical else None
         task.dag_id = dag_of(task.id)
         task.created_at = task.updated_at = instant
         task.effective_priority = worth

@@ -6,7 +6,6 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import Struct
 
 from dibs.model.claim import Claim
 from dibs.model.ids import dag_of, new_id
@@ -14,7 +13,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.stores.postgres import reading
-from dibs.stores.values import Claimed, ClaimRequest
+from dibs.stores.values import Claimed, ClaimRequest, Offer
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -31,14 +30,6 @@ _CLAIM = "SELECT * FROM dibs.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11,
 
 _encode = msgspec.json.Encoder().encode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
-
-
-class Offer(Struct, omit_defaults=True):
-    """What an agent said it can do, as it is written down."""
-
-    capabilities: tuple[str, ...] = ()
-    types: tuple[str, ...] | None = None
-    models: tuple[str, ...] = ()
 
 
 class Claiming:

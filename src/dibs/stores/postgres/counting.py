@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.views import Agent, Lane, Stats
 from dibs.stores.postgres.rows import instant
-from dibs.stores.values import LaneKey
+from dibs.stores.values import LaneKey, Offer
 
 if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
@@ -57,14 +56,6 @@ SELECT
         WHERE l.project = $1
     ) AS cost_usd
 """
-
-
-class Offer(Struct):
-    """What an agent offers, as it is kept."""
-
-    capabilities: tuple[str, ...] = ()
-    types: tuple[str, ...] | None = None
-    models: tuple[str, ...] = ()
 
 
 _decode_key = msgspec.json.Decoder(LaneKey).decode

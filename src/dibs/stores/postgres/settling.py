@@ -9,7 +9,6 @@ from msgspec import Raw, Struct
 
 from dibs.model.claim import Settled
 from dibs.model.instants import from_micros
-from dibs.model.status import Outcome, Status
 from dibs.stores.postgres import cascade
 from dibs.stores.postgres.refused import refusal
 from dibs.stores.values import Usage
@@ -63,7 +62,7 @@ async def settle(
         outputs.append(None if output is None or output == b"null" else output.decode())
         decisions.append(None if decision is None else decision.decode())
         data.append(_encode(memory).decode() if memory else None)
-        more.append(None if _is_simple(settlement) else _more(settlement))
+        more.append(None if settlement.is_simple else _more(settlement))
     [found] = await engine.fetch(
         _SETTLE,
         engine.at,
@@ -93,27 +92,6 @@ async def settle(
 def _some(column: list[str | None]) -> list[str | None] | None:
     """A column; nothing if there is nothing in it."""
     return column if any(column) else None
-
-
-def _is_simple(settlement: Settlement) -> bool:
-    """Whether the work completed and there is nothing more to say about it."""
-    return (
-        settlement.next is Status.COMPLETED
-        and settlement.outcome is Outcome.COMPLETED
-        and settlement.counts_attempt
-        and not settlement.counts_crash
-        and not settlement.releases
-        and not settlement.suspect
-        and not settlement.poison_pill
-        and settlement.usage is None
-        and settlement.timeout_s is None
-        and not settlement.artifacts
-        and not settlement.output_sanitized
-        and settlement.reason is None
-        and settlement.error is None
-        and settlement.exit_code is None
-        and settlement.fingerprint is None
-    )
 
 
 def _more(settlement: Settlement) -> str:

@@ -21,8 +21,7 @@ from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.jobs import UNKNOWN
 from dibs.stores.sqlite.rows import decode, encode
 from dibs.stores.sqlite.statements import sql
-from dibs.stores.sqlite.stats import Offer
-from dibs.stores.values import Claimed, ClaimRequest
+from dibs.stores.values import Claimed, ClaimRequest, Offer
 
 if TYPE_CHECKING:
     from dibs.stores.sqlite.engine import Transaction

@@ -44,26 +44,12 @@ def _is_simple(settlement: Settlement, state: list[Any] | None, now: int) -> boo
     """Whether a held task completed in time, nothing waits for it, and nothing is to be added up."""
     return (
         state is not None
-        and settlement.next is Status.COMPLETED
-        and settlement.outcome is Outcome.COMPLETED
         and state[2] in HELD
         and state[3] == settlement.fence
         and not state[5]
         and state[6] == 1
         and (state[8] is None or state[8] > now)
-        and settlement.counts_attempt
-        and not settlement.counts_crash
-        and not settlement.releases
-        and not settlement.suspect
-        and not settlement.poison_pill
-        and settlement.usage is None
-        and settlement.timeout_s is None
-        and not settlement.artifacts
-        and not settlement.output_sanitized
-        and settlement.reason is None
-        and settlement.error is None
-        and settlement.exit_code is None
-        and settlement.fingerprint is None
+        and settlement.is_simple
         and (settlement.output is None or len(settlement.output) <= INLINE_OUTPUT_BYTES)
     )
 

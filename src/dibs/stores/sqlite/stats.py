@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.views import Agent, Lane, Stats
 from dibs.stores.sqlite.rows import instant
+from dibs.stores.values import Offer
 
 if TYPE_CHECKING:
     from dibs.stores.sqlite.engine import Transaction
@@ -33,14 +33,6 @@ SELECT min(due_at) FROM (
         ORDER BY due_at LIMIT 1)
 )
 """
-
-
-class Offer(Struct):
-    """What an agent offers, as it is kept."""
-
-    capabilities: tuple[str, ...] = ()
-    types: tuple[str, ...] | None = None
-    models: tuple[str, ...] = ()
 
 
 _decode_offer = msgspec.json.Decoder(Offer).decode
