@@ -28,6 +28,8 @@ LANES = 5
 LIMIT = 100
 WAITING = 50_000
 ENDED = 50_000
+DATES = ("waiting_step_at_idx", "waiting_deadline_n_idx", "held_step_at_idx", "held_deadline_n_idx")
+"""Indexes that both parts of `work` have."""
 
 # Copies of the tasks that are there, one of each type.
 _MANY_SPECS = """
@@ -44,7 +46,7 @@ WITH made AS (
 _MANY_WAITING = (
     _MANY_SPECS
     + """
-INSERT INTO dibs.work (n, rank, priority, boost, updated_at, ready_at, lane, bytes, status)
+INSERT INTO dibs.waiting (n, rank, priority, boost, updated_at, ready_at, lane, bytes, status)
 SELECT m.n, w.rank + right(m.id, 10)::bigint / 1e9, w.priority, w.boost, w.updated_at, w.ready_at, w.lane, w.bytes,
     'ready'
 FROM made m JOIN dibs.specs s ON s.type = m.type AND s.n = ANY ($3) JOIN dibs.work w ON w.n = s.n
@@ -77,7 +79,7 @@ async def fresh_queue() -> AsyncIterator[Queue]:
     await store.connect()
     engine = store._engine
     try:
-        for table in ("work", "specs", "ended"):
+        for table in ("held", "waiting", "specs", "ended"):
             # What the planner knows is for the test to say.
             await engine.fetch(f"ALTER TABLE dibs.{table} SET (autovacuum_enabled = false)")
         yield Queue(store)
@@ -103,7 +105,7 @@ def engine_of(queue: Queue) -> Engine:
 
 
 async def analyse(queue: Queue) -> None:
-    await engine_of(queue).fetch("ANALYZE dibs.work, dibs.specs, dibs.ended")
+    await engine_of(queue).fetch("ANALYZE dibs.held, dibs.waiting, dibs.specs, dibs.ended")
 
 
 async def know_nothing(queue: Queue) -> None:
@@ -164,19 +166,18 @@ def test_claims_and_settlements_read_only_what_they_hand_out(circumstance: Calla
             read = await read_by(queue, claim)
             assert len({claim.task.type for claim in claims}) == LANES
             # Floors are raised now and then, which looks at the first of each lane.
-            assert LIMIT <= read["work_ready"][1] <= 2 * LANES * LIMIT + LIMIT
-            assert read["work_pkey"][1] <= 2 * LIMIT
+            assert LIMIT <= read["waiting_ready"][1] <= 2 * LANES * LIMIT + LIMIT
             assert read["specs_pkey"][1] <= 2 * LIMIT
-            for table in ("work", "specs", "ended", "attempts", "edges", "claims"):
+            for table in ("held", "waiting", "specs", "ended", "attempts", "edges", "claims"):
                 assert read[table] == (0, 0), f"{table} was read from end to end"
-            for index in ("work_over", "work_due", "work_step", "work_deadline"):
+            for index in ("waiting_pkey", "held_pkey", "held_over", "waiting_due", *DATES):
                 assert read[index][1] == 0
 
             read = await read_by(queue, lambda: complete(queue, held))
-            assert LIMIT <= read["work_pkey"][1] <= 3 * LIMIT
-            for table in ("work", "specs", "ended", "attempts", "edges", "claims"):
+            assert LIMIT <= read["held_pkey"][1] <= 3 * LIMIT
+            for table in ("held", "waiting", "specs", "ended", "attempts", "edges", "claims"):
                 assert read[table] == (0, 0), f"{table} was read from end to end"
-            for index in ("work_ready", "work_over", "work_due", "work_step", "work_deadline"):
+            for index in ("waiting_pkey", "waiting_ready", "held_over", "waiting_due", *DATES):
                 assert read[index][1] == 0
 
     asyncio.run(story())
@@ -267,12 +268,12 @@ def plans() -> dict[str, Plan]:
 
 
 def test_a_claim_walks_the_index_of_ready_tasks_lane_by_lane(plans: dict[str, Plan]) -> None:
-    scans = plans["find"].scans("work")
+    scans = plans["find"].scans("waiting")
     assert scans
     for scan in scans:
-        assert scan["Index Name"] == "work_ready"
+        assert scan["Index Name"] == "waiting_ready"
         assert "lane =" in scan["Index Cond"]
-        assert "rank >=" in scan["Index Cond"]
+        assert "ROW(rank, n) >" in scan["Index Cond"]
         assert scan["Actual Loops"] <= LANES
         assert scan["Actual Rows"] * scan["Actual Loops"] <= LANES * LIMIT
 
@@ -285,13 +286,15 @@ def test_a_claim_sorts_candidates_but_never_the_backlog(plans: dict[str, Plan]) 
         assert child["Actual Rows"] * child["Actual Loops"] <= LANES * LIMIT
 
 
-def test_what_is_claimed_is_found_by_its_number(plans: dict[str, Plan]) -> None:
-    assert [scan["Index Name"] for scan in plans["take"].scans("work")] == ["work_pkey"]
+def test_what_is_claimed_is_found_where_it_was_seen(plans: dict[str, Plan]) -> None:
+    assert [scan["Node Type"] for scan in plans["take"].scans("waiting")] == ["Tid Scan"]
+    assert not plans["take"].scans("held")
     assert [scan["Index Name"] for scan in plans["take"].scans("specs")] == ["specs_pkey"]
 
 
 def test_what_is_settled_is_found_by_its_number(plans: dict[str, Plan]) -> None:
-    assert [scan["Index Name"] for scan in plans["settle"].scans("work")] == ["work_pkey"]
+    assert [scan["Index Name"] for scan in plans["settle"].scans("held")] == ["held_pkey"]
+    assert not plans["settle"].scans("waiting")
 
 
 def test_nothing_is_read_from_end_to_end(plans: dict[str, Plan]) -> None:

@@ -234,7 +234,7 @@ def test_a_sick_store_is_told_what_is_wrong() -> None:
                 "UPDATE dibs.lanes SET low = 'infinity'": "below the floor of its lane",
                 "UPDATE dibs.work SET status = 'running' WHERE open = 0": "has no agent or lease",
                 "UPDATE dibs.work SET lease_expires_at = 1, status = 'pending'": "but has a lease",
-                "DROP INDEX dibs.work_ready": f"The index {schema}.work_ready is missing or invalid",
+                "DROP INDEX dibs.waiting_ready": f"The index {schema}.waiting_ready is missing or invalid",
                 "DROP FUNCTION dibs.last_seq": f"The function {schema}.last_seq is missing",
                 "UPDATE dibs.meta SET value = '0.0.0 old' WHERE name = 'functions'": "run `dibs upgrade`",
                 "UPDATE dibs.outbox SET last_seq = id * 100": "does not follow on event",
@@ -258,11 +258,11 @@ def test_dangers_are_named_with_what_to_do() -> None:
         connection: asyncpg.Connection[Any] = await engine.connect()
         try:
             calm = await advise()
-            await engine.fetch("ALTER TABLE dibs.work SET (autovacuum_enabled = off)")
+            await engine.fetch("ALTER TABLE dibs.waiting SET (autovacuum_enabled = off)")
             await engine.fetch("SELECT set_config('synchronous_commit', 'off', false)")
             told = [sentence for sentence in await advise() if sentence not in calm]
             assert len(told) == 2
-            for words in ("synchronous_commit to on", f"ALTER TABLE {schema}.work RESET"):
+            for words in ("synchronous_commit to on", f"ALTER TABLE {schema}.waiting RESET"):
                 assert any(words in sentence for sentence in told), words
             await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
             await connection.execute("SELECT 1 FROM pg_class LIMIT 1")

@@ -129,6 +129,8 @@ SELECT
 """
 _FUNCTION = re.compile(r"^CREATE OR REPLACE FUNCTION dibs\.(\w+)", re.MULTILINE)
 _INDEX = re.compile(r"^CREATE (?:UNIQUE )?INDEX (\w+)", re.MULTILINE)
+_GONE = re.compile(r"^DROP INDEX ([^;]+);", re.MULTILINE)
+_NAME = re.compile(r"dibs\.(\w+)")
 
 _CIRCUMSTANCES = """
 SELECT
@@ -142,8 +144,11 @@ SELECT
             AND o.option_name = 'autovacuum_enabled' AND NOT o.option_value::boolean
         ORDER BY c.relname
     ) AS unvacuumed,
-    t.n_dead_tup AS dead, t.n_live_tup AS live
-FROM (SELECT 1) one LEFT JOIN pg_stat_user_tables t ON t.schemaname = $1 AND t.relname = 'work'
+    t.dead, t.live
+FROM (
+    SELECT sum(t.n_dead_tup) AS dead, sum(t.n_live_tup) AS live FROM pg_stat_user_tables t
+    WHERE t.schemaname = $1 AND t.relname IN ('held', 'waiting')
+) t
 """
 _PREPARED = f"""
 SELECT p.gid, p.owner::text AS role FROM pg_prepared_xacts p
@@ -198,7 +203,12 @@ def _out_of_date(engine: Engine, found: Any) -> list[str]:
         " which makes all of them anew."
         for name in sorted(functions - set(found["known"]))
     )
-    indexes = {name: text for _, migration in wanted.migrations for name, text in _definitions(migration)}
+    indexes: dict[str, str] = {}
+    for _, migration in wanted.migrations:
+        for names in _GONE.findall(migration):
+            for name in _NAME.findall(names):
+                del indexes[name]
+        indexes.update(_definitions(migration))
     wrong.extend(
         f"The index {schema}.{name} is missing or invalid: DROP INDEX IF EXISTS {schema}.{name}, then"
         f" {text.replace('dibs.', f'{schema}.')}."

@@ -26,7 +26,7 @@ RAISED_EVERY_S = 0.1
 _REMEMBERED = 1_000
 _MANY = 200_000
 
-_CLAIM = "SELECT * FROM dibs.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+_CLAIM = "SELECT * FROM dibs.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
 
 _encode = msgspec.json.Encoder().encode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
@@ -58,7 +58,6 @@ class Claiming:
                 request.agent,
                 offer,
                 served.lanes,
-                served.boosts,
                 served.models,
                 served.reads(request.limit),
                 request.limit,
@@ -82,7 +81,7 @@ class Claiming:
                     claims=[] if found["whole"] is None else reading.claims_from(found["whole"], found["at"])
                 )
             if len(served.lanes) > 1:
-                served.took(found["shares"])
+                served.took(found["chosen"])
             claims = _claims(request, found)
             if len(self.numbers) > _MANY:
                 self.numbers.clear()

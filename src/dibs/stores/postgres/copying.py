@@ -141,7 +141,7 @@ class _Filling:
             async with connection.transaction():
                 [(now, numbers)] = await connection.fetch(engine.text(_BEGIN), engine.at, self._drafts.total)
                 await self._copy(connection, "specs", _SPECS, self._specs(numbers, now))
-                await self._copy(connection, "work", _WORK, self._work(numbers, now))
+                await self._copy(connection, "waiting", _WORK, self._work(numbers, now))
                 frames = list(self._frames.values())
                 [[current]] = await connection.fetch(
                     engine.text(_END),

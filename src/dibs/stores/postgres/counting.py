@@ -44,7 +44,7 @@ SELECT
         WHERE project = $1 AND heard_at >= $2
     )::text AS agents,
     (
-        SELECT w.due_at FROM dibs.work w
+        SELECT w.due_at FROM dibs.waiting w
         WHERE w.status IN ('scheduled', 'retrying') AND w.due_at IS NOT NULL
             AND w.lane = ANY (ARRAY(SELECT id FROM dibs.lanes WHERE project = $1))
         ORDER BY w.due_at LIMIT 1

@@ -35,7 +35,6 @@ class Served(Struct):
     """
 
     lanes: list[int]
-    boosts: list[float]
     models: list[str | None] | None
     shares: list[float]
 
@@ -45,12 +44,14 @@ class Served(Struct):
             return None
         total = sum(self.shares)
         if not total:
-            return [min(limit, 2 + 3 * limit // (2 * len(self.lanes)))] * len(self.lanes)
-        return [min(limit, 1 + (int(2 * limit * share / total) + 8 if share else 0)) for share in self.shares]
+            return [2 + limit // len(self.lanes)] * len(self.lanes)
+        return [min(limit, 3 + int(1.1 * limit * share / total)) if share else 0 for share in self.shares]
 
-    def took(self, shares: list[int]) -> None:
-        """Remember what a claim took from each lane."""
-        kept = [old / 2 + new for old, new in zip(self.shares, shares, strict=True)]
+    def took(self, places: list[int]) -> None:
+        """Remember which lanes a claim took its tasks from: their places, counted from 1."""
+        kept = [share / 2 for share in self.shares]
+        for place in places:
+            kept[place - 1] += 1
         self.shares = [share if share > _LITTLE else 0.0 for share in kept]
 
 
@@ -96,7 +97,7 @@ class Lanes:
     def _look_up(self, request: ClaimRequest) -> Served:
         found = {
             id: key
-            for id, key in self.keys.items()
+            for id, key in sorted(self.keys.items())
             if key.project == request.project
             and matching.may_serve(
                 type=key.type,
@@ -112,7 +113,6 @@ class Lanes:
         models = [matching.choose_model(key.models, request.models) for key in found.values()]
         return Served(
             lanes=list(found),
-            boosts=[key.boost for key in found.values()],
             models=models if any(models) else None,
             shares=[0.0] * len(found),
         )

@@ -42,7 +42,7 @@ BEGIN
             f_type[frame], f_user[frame], f_on_deadline[frame], spec
         FROM drafts
     )
-    INSERT INTO dibs.work (
+    INSERT INTO dibs.waiting (
         n, rank, priority, boost, updated_at, ready_at, due_at, lane, bytes, weight, solo, status, timeout_s,
         run_after, deadline, step_at
     )
@@ -107,7 +107,7 @@ BEGIN
             at, 2, '[[["task.added","task.' || state || '"],' || at || ',null,null,["' || p_id || '"]]]'
         )
     )
-    INSERT INTO dibs.work (
+    INSERT INTO dibs.waiting (
         n, rank, priority, boost, updated_at, ready_at, due_at, lane, bytes, weight, solo, status, timeout_s, run_after,
         deadline, step_at
     )

@@ -1,38 +1,50 @@
 -- Hand out the best ready tasks of some lanes, best first. Claims of a project take turns: no false empties, exact order.
 --
--- p_lanes, p_boosts, p_models: the lanes that the agent may serve, and the model each would be served with (NULL: none).
--- p_reads: how many tasks to look at in each of them at first (NULL: p_limit); a guess, it decides nothing but the time this takes.
+-- p_lanes, p_models: the lanes that the agent may serve, in ascending order, and the model each would be served with (NULL:
+-- none). p_reads: how many tasks to look at in each of them at first (NULL: p_limit); a guess, it decides nothing but
+-- the time this takes.
 -- p_offer: written down with the agent, if given. p_claim_id: remembered with what was claimed; it may have been used
 -- before, in a call whose answer was lost. p_raise: raise floors too.
 -- Answers one row. `state`: 'taken', 'none' (due_at: when time alone may change that), 'stale' (lanes changed: read them
 -- again), 'again' (what the claim id stands for: `whole`). The arrays go together, best first. `whole`: those with a
--- history or dependencies, with all that belongs to them (JSON).
+-- history or dependencies, with all that belongs to them (JSON). `chosen`: the places in p_lanes they came from.
 -- Locks: claims of the project, floors (alone, if raising), task rows, dag rows.
 CREATE OR REPLACE FUNCTION dibs.claim(
     p_now bigint, p_version bigint, p_project text, p_agent text, p_offer text,
-    p_lanes integer[], p_boosts float8[], p_models text[], p_reads integer[],
+    p_lanes integer[], p_models text[], p_reads integer[],
     p_limit integer, p_max_bytes bigint, p_lease_s float8, p_start boolean,
     p_claim_id text, p_raise boolean,
     OUT state text, OUT at bigint, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[], OUT specs text, OUT dags text[],
     OUT parents text[], OUT priorities float8[], OUT effectives float8[], OUT created bigint[], OUT ready bigint[],
-    OUT models text[], OUT timeouts float8[], OUT whole text, OUT shares integer[]
+    OUT models text[], OUT timeouts float8[], OUT whole text, OUT chosen integer[]
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 #variable_conflict use_variable
 DECLARE
+    slack CONSTANT float8 := 0.001; -- more than what rounding does to a worth
+    lane record;
+    head record;
     lows float8[];
     aged float8[];
-    reads integer[];
+    tids tid[];
     ranked bigint[];
     worths float8[];
     sizes integer[];
     alone boolean[];
+    reads integer[];
+    more integer[];
     unread integer[];
+    seen_rank float8[];
+    seen_n bigint[];
+    cut float8;
+    open integer[];
+    open_ranks float8[];
+    open_ns bigint[];
+    place integer;
     total bigint;
     some_alone boolean;
-    some_lows boolean;
     places integer[];
     body text;
     in_dags text[];
@@ -61,80 +73,98 @@ BEGIN
         RETURN;
     END IF;
 
-    -- Worth is rank, less how much older everything in its lane has become.
-    some_lows := EXISTS (SELECT 1 FROM dibs.lows);
-    IF p_limit = 1 AND NOT some_lows THEN
-        -- The best of the heads.
-        SELECT ARRAY[w.n], ARRAY[w.rank - s.boost * dibs.minutes(at)], ARRAY[s.place] INTO ranked, worths, places
-        FROM unnest(p_lanes, p_boosts) WITH ORDINALITY AS s (lane, boost, place)
-        JOIN dibs.lanes l ON l.id = ANY (ARRAY[s.lane])
-        CROSS JOIN LATERAL (
-            SELECT w.n, w.rank FROM dibs.work w
-            WHERE w.status = 'ready' AND w.lane = s.lane AND w.rank >= l.low
-            ORDER BY w.rank, w.n LIMIT 1
-        ) w
-        ORDER BY w.rank - s.boost * dibs.minutes(at), w.n LIMIT 1;
-    ELSE
-        SELECT array_agg(l.low ORDER BY s.place), array_agg(s.boost * dibs.minutes(at) ORDER BY s.place)
-        INTO lows, aged
-        FROM unnest(p_lanes, p_boosts) WITH ORDINALITY AS s (lane, boost, place)
-        JOIN dibs.lanes l ON l.id = ANY (ARRAY[s.lane]);
-    END IF;
-    IF some_lows THEN
+    -- Worth is rank, less how much older everything in its lane has become. Nothing in a lane is worth less than its floor,
+    -- so a lane whose floor is above what was found elsewhere is not looked at.
+    SELECT array_agg(l.low ORDER BY l.id), array_agg(l.boost * dibs.minutes(at) ORDER BY l.id) INTO lows, aged
+    FROM dibs.lanes l WHERE l.id = ANY (p_lanes);
+    IF EXISTS (SELECT 1 FROM dibs.lows) THEN
         SELECT array_agg(least(l.low, (SELECT min(o.rank) FROM dibs.lows o WHERE o.lane = l.lane)) ORDER BY l.place) INTO lows
         FROM unnest(p_lanes, lows) WITH ORDINALITY AS l (lane, low, place);
     END IF;
 
-    -- A few of every lane; then more of those lanes that could still have better ones.
-    reads := coalesce(p_reads, array_fill(p_limit, ARRAY[cardinality(p_lanes)]));
-    WHILE p_limit > 1 OR some_lows LOOP
-        WITH found AS MATERIALIZED (
-            SELECT w.n, w.rank - s.aged AS worth, w.bytes, w.solo, s.place, w.seen = s.reads AS last
-            FROM unnest(p_lanes, aged, lows, reads) WITH ORDINALITY AS s (lane, aged, low, reads, place)
-            CROSS JOIN LATERAL (
-                SELECT w.n, w.rank, w.bytes, w.solo, row_number() OVER (ORDER BY w.rank, w.n) AS seen FROM dibs.work w
-                WHERE w.status = 'ready' AND w.lane = s.lane AND w.rank >= s.low
-                ORDER BY w.rank, w.n LIMIT s.reads
-            ) w
-        ), best AS MATERIALIZED (
-            SELECT * FROM found ORDER BY worth, n LIMIT p_limit
-        )
-        SELECT
-            b.ns, b.worths, b.sizes, b.alone, b.total, b.some_alone, b.places,
-            -- Lanes that were not read to their end, if what comes next there may be better than the last of the best.
-            (
-                SELECT array_agg(f.place) FROM found f
-                WHERE f.last AND reads[f.place] < p_limit AND (
-                    cardinality(b.ns) < p_limit OR (f.worth, f.n) < (b.worths[p_limit], b.ns[p_limit])
-                )
+    IF p_limit = 1 THEN
+        -- The best of the heads; the most promising lanes come first.
+        FOR lane IN
+            SELECT s.* FROM unnest(p_lanes, aged, lows) WITH ORDINALITY AS s (id, aged, low, place)
+            WHERE s.low < 'infinity' ORDER BY s.low - s.aged
+        LOOP
+            EXIT WHEN lane.low - lane.aged > worths[1] + slack;
+            SELECT w.ctid AS tid, w.n, w.rank - lane.aged AS worth INTO head FROM dibs.waiting w
+            WHERE w.status = 'ready' AND w.lane = lane.id AND w.rank >= lane.low
+            ORDER BY w.rank, w.n LIMIT 1;
+            IF FOUND AND (ranked IS NULL OR (head.worth, head.n) < (worths[1], ranked[1])) THEN
+                tids := ARRAY[head.tid];
+                ranked := ARRAY[head.n];
+                worths := ARRAY[head.worth];
+                places := ARRAY[lane.place];
+            END IF;
+        END LOOP;
+    ELSE
+        -- First some of those lanes that gave any lately. Then more of each lane that can still have better ones than the
+        -- worst of what was found.
+        reads := coalesce(p_reads, array_fill(p_limit, ARRAY[cardinality(p_lanes)]));
+        unread := array_positions(reads, 0);
+        seen_rank := lows;
+        seen_n := array_fill(-1::bigint, ARRAY[cardinality(p_lanes)]);
+        cut := 'infinity';
+        LOOP
+            WITH found AS MATERIALIZED (
+                SELECT w.*, w.rank - s.aged AS worth, s.place, w.number = s.reads AS last
+                FROM unnest(p_lanes, aged, seen_rank, seen_n, reads)
+                    WITH ORDINALITY AS s (lane, aged, rank, n, reads, place)
+                CROSS JOIN LATERAL (
+                    SELECT w.ctid AS tid, w.n, w.rank, w.bytes, w.solo, row_number() OVER (ORDER BY w.rank, w.n) AS number
+                    FROM dibs.waiting w
+                    WHERE w.status = 'ready' AND w.lane = s.lane AND (w.rank, w.n) > (s.rank, s.n)
+                        AND w.rank <= s.aged + cut
+                    ORDER BY w.rank, w.n LIMIT s.reads
+                ) w
+                WHERE s.reads > 0
+            ), best AS MATERIALIZED (
+                SELECT f.tid, f.n, f.worth, f.bytes, f.solo, f.place FROM found f
+                UNION ALL
+                SELECT b.* FROM unnest(tids, ranked, worths, sizes, alone, places) AS b (tid, n, worth, bytes, solo, place)
+                ORDER BY worth, n LIMIT p_limit
             )
-        INTO ranked, worths, sizes, alone, total, some_alone, places, unread
-        FROM (
             SELECT
-                array_agg(b.n) AS ns, array_agg(b.worth) AS worths, array_agg(b.bytes) AS sizes,
-                array_agg(b.solo) AS alone, sum(b.bytes) AS total, bool_or(b.solo) AS some_alone,
-                array_agg(b.place) AS places
-            FROM best b
-        ) b;
-        EXIT WHEN unread IS NULL;
-        -- Of the other lanes, what is among the best already is all that will be. One more of each shows that.
-        reads := array_fill(0, ARRAY[cardinality(p_lanes)]);
-        FOR i IN 1 .. cardinality(places) LOOP
-            reads[places[i]] := greatest(reads[places[i]], 1) + 1;
+                b.tids, b.ns, b.worths, b.sizes, b.alone, b.total, b.some_alone, b.places,
+                coalesce(b.worths[p_limit] + slack, 'infinity'), o.places, o.ranks, o.ns
+            INTO tids, ranked, worths, sizes, alone, total, some_alone, places, cut, open, open_ranks, open_ns
+            FROM (
+                SELECT
+                    array_agg(b.tid) AS tids, array_agg(b.n) AS ns, array_agg(b.worth) AS worths,
+                    array_agg(b.bytes) AS sizes, array_agg(b.solo) AS alone, sum(b.bytes) AS total,
+                    bool_or(b.solo) AS some_alone, array_agg(b.place) AS places
+                FROM best b
+            ) b
+            CROSS JOIN LATERAL (
+                SELECT array_agg(f.place) AS places, array_agg(f.rank) AS ranks, array_agg(f.n) AS ns FROM found f
+                WHERE f.last AND (b.ns[p_limit] IS NULL OR (f.worth, f.n) < (b.worths[p_limit], b.ns[p_limit]))
+            ) o;
+            more := array_fill(0, ARRAY[cardinality(p_lanes)]);
+            FOR i IN 1 .. coalesce(cardinality(open), 0) LOOP
+                more[open[i]] := least(p_limit, 4 + reads[open[i]]);
+                seen_rank[open[i]] := open_ranks[i];
+                seen_n[open[i]] := open_ns[i];
+            END LOOP;
+            FOREACH place IN ARRAY unread LOOP
+                IF lows[place] < 'infinity' AND lows[place] - aged[place] <= cut THEN
+                    more[place] := 4;
+                END IF;
+            END LOOP;
+            unread := '{}';
+            reads := more;
+            EXIT WHEN 0 = ALL (reads);
         END LOOP;
-        FOR i IN 1 .. cardinality(unread) LOOP
-            reads[unread[i]] := least(p_limit, 2 * reads[unread[i]] + 2 * p_limit / cardinality(unread) + 1);
-        END LOOP;
-    END LOOP;
+    END IF;
 
     IF ranked IS NULL THEN
         state := 'none';
         SELECT min(d.due_at) INTO due_at FROM (
-            (SELECT w.due_at FROM dibs.work w WHERE w.status IN ('scheduled', 'retrying') AND w.lane = ANY (p_lanes)
+            (SELECT w.due_at FROM dibs.waiting w WHERE w.status IN ('scheduled', 'retrying') AND w.lane = ANY (p_lanes)
                 ORDER BY w.due_at LIMIT 1)
             UNION ALL
-            (SELECT w.due_at FROM dibs.work w WHERE w.status IN ('claimed', 'running', 'validating')
-                AND w.lane = ANY (p_lanes) ORDER BY w.due_at LIMIT 1)
+            (SELECT h.due_at FROM dibs.held h WHERE h.lane = ANY (p_lanes) ORDER BY h.due_at LIMIT 1)
         ) d;
         IF raising THEN
             PERFORM dibs.raise_floors(p_lanes);
@@ -176,10 +206,11 @@ BEGIN
             timeout_at = started + round(w.timeout_s * 1000000)::bigint,
             due_at = least(lease_until, started + round(w.timeout_s * 1000000)::bigint),
             updated_at = at
-        FROM unnest(ranked, worths) WITH ORDINALITY AS c (n, worth, place)
-        -- Somebody may have cancelled it since the last statement. (The plain status would tempt a planner that sees few
-        -- ready tasks to look at all of them; a plain join of the numbers one that last saw the table nearly empty.)
-        WHERE w.n = ANY (ARRAY[c.n]) AND w.status || '' = 'ready'
+        FROM unnest(tids, ranked, worths) WITH ORDINALITY AS c (tid, n, worth, place)
+        -- Somebody may have cancelled it since the last statement. (The plain number and status would tempt a planner to
+        -- use their indexes.) What is not held is in `waiting`.
+        WHERE w.ctid = c.tid AND w.n + 0 = c.n AND w.status || '' = 'ready'
+            AND w.status NOT IN ('claimed', 'running', 'validating')
         RETURNING w.n, w.fence, w.priority, w.ready_at, w.model, w.timeout_s, c.worth, c.place, w.ties,
             w.fence > 1 OR w.deps > 0 OR w.run_after IS NOT NULL OR w.deadline IS NOT NULL AS strange
     )
@@ -202,10 +233,7 @@ BEGIN
 
     state := 'taken';
     IF cardinality(p_lanes) > 1 THEN
-        shares := array_fill(0, ARRAY[cardinality(p_lanes)]);
-        FOR i IN 1 .. cardinality(ranked) LOOP
-            shares[places[i]] := shares[places[i]] + 1;
-        END LOOP;
+        chosen := places[1 : cardinality(ranked)];
     END IF;
     INSERT INTO dibs.outbox (at, count, body) VALUES (
         at, cardinality(ns) * CASE WHEN p_start THEN 2 ELSE 1 END,

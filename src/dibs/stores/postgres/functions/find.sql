@@ -37,20 +37,18 @@ BEGIN
         lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
     ELSIF p_statuses IS NOT NULL THEN
         IF p_statuses && ARRAY['claimed', 'running', 'validating'] THEN
-            looked_at := ARRAY(
-                SELECT w.n FROM dibs.work w WHERE w.status IN ('claimed', 'running', 'validating') LIMIT most + 1
-            );
+            looked_at := ARRAY(SELECT h.n FROM dibs.held h LIMIT most + 1);
             broad := cardinality(looked_at) > most;
         END IF;
         IF p_statuses && ARRAY['scheduled', 'retrying'] THEN
-            piece := ARRAY(SELECT w.n FROM dibs.work w WHERE w.status IN ('scheduled', 'retrying') LIMIT most + 1);
+            piece := ARRAY(SELECT w.n FROM dibs.waiting w WHERE w.status IN ('scheduled', 'retrying') LIMIT most + 1);
             broad := broad OR cardinality(piece) > most;
             looked_at := looked_at || piece;
         END IF;
         IF 'ready' = ANY (p_statuses) THEN
             piece := ARRAY(
                 SELECT w.n FROM dibs.lanes l CROSS JOIN LATERAL (
-                    SELECT w.n FROM dibs.work w WHERE w.status = 'ready' AND w.lane = l.id LIMIT most + 1
+                    SELECT w.n FROM dibs.waiting w WHERE w.status = 'ready' AND w.lane = l.id LIMIT most + 1
                 ) w
                 WHERE l.project = p_project AND (p_type IS NULL OR l.type = p_type)
                 LIMIT most + 1

@@ -22,9 +22,7 @@ LANGUAGE sql STABLE AS $$
         )
     FROM unnest(p_ids, p_fences) WITH ORDINALITY AS h (id, fence, place)
     LEFT JOIN dibs.specs s ON s.id = h.id
-    -- Not the bare column: with old statistics a partial index on it seems to be cheaper than looking up the numbers.
-    LEFT JOIN dibs.work w
-        ON w.n = s.n AND w.fence = h.fence AND coalesce(w.status) IN ('claimed', 'running', 'validating')
+    LEFT JOIN dibs.held w ON w.n = s.n AND w.fence = h.fence
     LEFT JOIN LATERAL (
         SELECT e.cancel_reason, e.reason, e.due_at IS NOT NULL OR EXISTS (
             SELECT 1 FROM dibs.attempts a WHERE a.n = e.n AND a.fence = e.fence AND a.outcome = 'cancelled'
@@ -47,20 +45,19 @@ DECLARE
 BEGIN
     SELECT array_agg(f.n) INTO held FROM (
         SELECT w.n FROM unnest(p_ids, p_fences) AS h (id, fence)
-        JOIN dibs.specs s ON s.id = h.id JOIN dibs.work w ON w.n = s.n AND w.fence = h.fence
-        WHERE coalesce(w.status) IN ('claimed', 'running', 'validating')
+        JOIN dibs.specs s ON s.id = h.id JOIN dibs.held w ON w.n = s.n AND w.fence = h.fence
         ORDER BY w.n FOR UPDATE OF w
     ) f;
     at := coalesce(p_now, dibs.micros());
     WITH started AS (
-        UPDATE dibs.work w SET
+        UPDATE dibs.held w SET
             status = 'running',
             confirmed = true,
             started_at = at,
             timeout_at = at + round(w.timeout_s * 1000000)::bigint,
             due_at = least(w.lease_expires_at, at + round(w.timeout_s * 1000000)::bigint),
             updated_at = at
-        WHERE w.n = ANY (held) AND coalesce(w.status) = 'claimed'
+        WHERE w.n = ANY (held) AND w.status = 'claimed'
         RETURNING w.n, w.agent
     )
     SELECT
@@ -68,7 +65,7 @@ BEGIN
         array_agg(DISTINCT s.dag) FILTER (WHERE s.dag IS NOT NULL)
     INTO events, in_dags
     FROM started b JOIN dibs.specs s ON s.n = b.n;
-    UPDATE dibs.work w SET confirmed = true WHERE w.n = ANY (held) AND NOT w.confirmed;
+    UPDATE dibs.held w SET confirmed = true WHERE w.n = ANY (held) AND NOT w.confirmed;
     IF events IS NOT NULL THEN
         PERFORM dibs.publish(events || dibs.dags_started(in_dags, at), at);
     END IF;
@@ -101,14 +98,13 @@ DECLARE
 BEGIN
     SELECT array_agg(f.n), array_agg(f.place) INTO held, places FROM (
         SELECT w.n, h.place FROM unnest(p_ids, p_fences) WITH ORDINALITY AS h (id, fence, place)
-        JOIN dibs.specs s ON s.id = h.id JOIN dibs.work w ON w.n = s.n AND w.fence = h.fence
-        WHERE coalesce(w.status) IN ('claimed', 'running', 'validating')
+        JOIN dibs.specs s ON s.id = h.id JOIN dibs.held w ON w.n = s.n AND w.fence = h.fence
         ORDER BY w.n FOR UPDATE OF w
     ) f;
     at := coalesce(p_now, dibs.micros());
     expires := array_fill(NULL::bigint, ARRAY[cardinality(p_ids)]);
     WITH renewed AS (
-        UPDATE dibs.work w SET
+        UPDATE dibs.held w SET
             lease_expires_at = at + round(coalesce(r.lease_s, w.lease_s, 0) * 1000000)::bigint,
             due_at = least(at + round(coalesce(r.lease_s, w.lease_s, 0) * 1000000)::bigint, w.timeout_at),
             renewed_at = at,
@@ -142,7 +138,7 @@ BEGIN
     END IF;
     SELECT f.words, f.facts INTO words, facts FROM dibs.not_held(p_ids, p_fences) f;
     SELECT array_agg(h.place), array_agg(w.timeout_s) INTO over, limits
-    FROM unnest(held, places) AS h (n, place) JOIN dibs.work w ON w.n = h.n WHERE expires[h.place] IS NULL;
+    FROM unnest(held, places) AS h (n, place) JOIN dibs.held w ON w.n = h.n WHERE expires[h.place] IS NULL;
     FOR i IN 1 .. coalesce(cardinality(over), 0) LOOP
         words[over[i]] := 'over_timeout';
         facts[over[i]] := json_build_array(p_ids[over[i]], p_fences[over[i]], limits[i]);

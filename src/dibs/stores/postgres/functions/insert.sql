@@ -252,7 +252,7 @@ BEGIN
     ) d
     WHERE fresh[d.place];
     WITH added AS (
-        INSERT INTO dibs.work (
+        INSERT INTO dibs.waiting (
             n, rank, priority, boost, updated_at, ready_at, due_at, lane, bytes, open, deps, weight, ties, solo, status,
             timeout_s, run_after, deadline, step_at
         )

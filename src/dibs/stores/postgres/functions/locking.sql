@@ -13,7 +13,8 @@ BEGIN
 END $$;
 
 -- Lock the rows of these tasks, wherever they are: in `work` or, if they ended, in `ended`. A task may move between the
--- two while we wait; then the row that was waited for is gone, and we look again.
+-- two while we wait; then the row that was waited for is gone, and we look again. If it moves within `work`, the server
+-- undoes the call (serialization_failure) and the caller makes it again.
 CREATE OR REPLACE FUNCTION dibs.lock_tasks(p_ns bigint[]) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     missing bigint[] := p_ns;

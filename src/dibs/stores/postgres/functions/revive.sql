@@ -74,7 +74,7 @@ BEGIN
     WITH back AS (
         DELETE FROM dibs.ended e WHERE e.n = ANY (coming) RETURNING e.*
     )
-    INSERT INTO dibs.work (
+    INSERT INTO dibs.waiting (
         n, rank, priority, boost, fence, updated_at, ready_at, claimed_at, started_at, lease_s, lane, bytes, open, deps,
         weight, ties, solo, status, model, timeout_s, renewed_at, run_after, deadline, overdue, progress, cost_usd,
         tokens_in, tokens_out, turns, note, usage

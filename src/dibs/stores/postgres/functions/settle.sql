@@ -32,14 +32,12 @@ BEGIN
     -- Nothing depends on these and nothing is to be added up: one statement ends them all.
     FOR told IN
         WITH gone AS (
-            DELETE FROM dibs.work w
+            DELETE FROM dibs.held w
             USING unnest(p_ns, p_fences, p_ids, p_digests, p_outputs, p_decisions, p_data, p_more)
                 WITH ORDINALITY AS s (n, fence, id, digest, output, decision, data, more, place)
             -- Not w.n = s.n: a planner that last saw the table nearly empty would read all of it and compare.
             WHERE w.n = ANY (ARRAY[s.n]) AND w.fence = s.fence AND s.more IS NULL
-                -- Held. Its status would say the same, but a planner that sees few held tasks would then look at all of
-                -- them.
-                AND w.lease_expires_at IS NOT NULL AND w.ties = 0 AND w.usage IS NULL
+                AND w.ties = 0 AND w.usage IS NULL
                 AND (w.timeout_at IS NULL OR w.timeout_at > at)
             RETURNING
                 w.n, w.fence, w.ready_at, w.claimed_at, w.started_at, w.renewed_at, w.rank, w.priority, w.boost, w.lane,

@@ -50,14 +50,14 @@ DECLARE
     at bigint := coalesce(p_now, dibs.micros());
     due bigint[];
 BEGIN
-    PERFORM 1 FROM dibs.work w WHERE w.status IN ('scheduled', 'retrying') AND w.due_at <= at LIMIT 1;
+    PERFORM 1 FROM dibs.waiting w WHERE w.status IN ('scheduled', 'retrying') AND w.due_at <= at LIMIT 1;
     IF NOT FOUND THEN
         RETURN 0;
     END IF;
     PERFORM dibs.hold_floors();
     at := coalesce(p_now, dibs.micros());
     SELECT array_agg(f.n) INTO due FROM (
-        SELECT w.n FROM dibs.work w WHERE w.status IN ('scheduled', 'retrying') AND w.due_at <= at
+        SELECT w.n FROM dibs.waiting w WHERE w.status IN ('scheduled', 'retrying') AND w.due_at <= at
         ORDER BY w.due_at, w.n LIMIT p_limit FOR UPDATE SKIP LOCKED
     ) f;
     PERFORM dibs.publish(dibs.make_ready(due, at), at);
@@ -88,9 +88,7 @@ BEGIN
         END LOOP;
     END IF;
     SELECT array_agg(f.n ORDER BY f.due_at, f.n) INTO late FROM (
-        SELECT w.n, w.due_at FROM dibs.work w
-        WHERE w.status IN ('claimed', 'running', 'validating') AND w.due_at <= at
-        ORDER BY w.due_at, w.n LIMIT p_limit
+        SELECT h.n, h.due_at FROM dibs.held h WHERE h.due_at <= at ORDER BY h.due_at, h.n LIMIT p_limit
     ) f;
     IF late IS NOT NULL THEN
         over := dibs.whole_held(late, NULL, NULL, at);
