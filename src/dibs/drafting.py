@@ -6,7 +6,7 @@ Whatever is wrong is refused here, before any store sees it, with the field name
 from __future__ import annotations
 
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -88,10 +88,7 @@ def drafts(
         try:
             draft = _draft(id, spec, refs, project=project, now=now, dag_id=dag_id)
         except DibsError as error:
-            if total > 1:
-                who = f"task {spec.ref!r}" if spec.ref else f"task {before + place + 1} of {total}"
-                error.message = f"{who}: {error.message}"
-                error.args = (error.message,)
+            _say_of_whom(error, spec, before + place, total)
             raise
         linked = linked or bool(draft.dependencies)
         made.append(draft)
@@ -100,7 +97,28 @@ def drafts(
     return made
 
 
-def are_alone(specs: Sequence[NewTask | Planned]) -> bool:
+def drafts_alone(
+    specs: Sequence[NewTask], *, project: str, now: int, new_id: Callable[[str], str], before: int, total: int
+) -> list[Draft]:
+    """As `drafts`, of tasks that `are_alone`: in half the time."""
+    payloads = validation.many_json_bytes([spec.payload for spec in specs], max_bytes=validation.MAX_PAYLOAD_BYTES)
+    if payloads is None or total > validation.MAX_TASKS_PER_CALL:
+        return drafts(specs, project=project, now=now, new_id=new_id, before=before, total=total)
+    made = []
+    for place, (spec, payload) in enumerate(zip(specs, payloads, strict=True)):
+        try:
+            frame = _frame(spec, project)
+            task = _task(new_id("task"), spec, frame)
+        except DibsError as error:
+            _say_of_whom(error, spec, before + place, total)
+            raise
+        made.append(
+            Draft(task=task, payload=payload, lane=frame.lane, fallback_lane=frame.fallback_lane, kind=frame)
+        )
+    return made
+
+
+def are_alone(specs: Sequence[NewTask | Planned]) -> TypeGuard[Sequence[NewTask]]:
     """Whether these are many standalone tasks that are ready at once, so that none needs to be seen before another."""
     return len(specs) >= MANY and all(
         type(spec) is NewTask
@@ -167,24 +185,13 @@ def _sent(spec: NewTask, places: dict[str, str]) -> dict[str, Any]:
 def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: int, dag_id: str) -> Draft:
     payload = validation.json_bytes(spec.payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
     frame = _frame(spec, project)
-    task: Task = frame.task.__copy__()  # type: ignore[attr-defined]
-    task.id = id
-    task.payload = spec.payload
-    if spec.title is not None:
-        task.title = validation.text(spec.title, "title", max_chars=validation.MAX_TITLE_CHARS)
+    task = _task(id, spec, frame)
     if spec.ref is not None:
         task.ref = spec.ref
     if spec.run_after is not None:
         task.run_after = from_micros(validation.instant(spec.run_after, "run_after", now, durations=True))
     if spec.deadline is not None:
         task.deadline = from_micros(validation.instant(spec.deadline, "deadline", now, durations=True))
-    if spec.context is not None:
-        if not isinstance(spec.context, dict):
-            raise Invalid("context must be an object with text keys.", field="context")
-        validation.json_bytes(spec.context, "context", max_bytes=validation.MAX_PAYLOAD_BYTES)
-        if "refs" in spec.context:
-            raise Invalid("context.refs is not supported yet; leave it out.", field="context", code="not_supported_yet")
-        task.context = spec.context
     named = _dag_id(spec.dag)
     if named and dag_id:
         raise Invalid("dag is given by the call; leave it out of its tasks.", field="dag")
@@ -207,6 +214,31 @@ def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: i
         body_hash=body_hash,
         kind=frame,
     )
+
+
+def _task(id: str, spec: NewTask, frame: _Frame) -> Task:
+    """The task, with what its kind has and what it says in its own words."""
+    task: Task = frame.task.__copy__()  # type: ignore[attr-defined]
+    task.id = id
+    task.payload = spec.payload
+    if spec.title is not None:
+        task.title = validation.text(spec.title, "title", max_chars=validation.MAX_TITLE_CHARS)
+    if spec.context is not None:
+        if not isinstance(spec.context, dict):
+            raise Invalid("context must be an object with text keys.", field="context")
+        validation.json_bytes(spec.context, "context", max_bytes=validation.MAX_PAYLOAD_BYTES)
+        if "refs" in spec.context:
+            raise Invalid("context.refs is not supported yet; leave it out.", field="context", code="not_supported_yet")
+        task.context = spec.context
+    return task
+
+
+def _say_of_whom(error: DibsError, spec: NewTask, place: int, total: int) -> None:
+    """Put the task at fault before what is wrong with it, if there are several."""
+    if total > 1:
+        who = f"task {spec.ref!r}" if spec.ref else f"task {place + 1} of {total}"
+        error.message = f"{who}: {error.message}"
+        error.args = (error.message,)
 
 
 def _frame(spec: NewTask, project: str) -> _Frame:

@@ -212,11 +212,11 @@ class Queue:
             inserted = await self._insert(tasks, connection=connection)
         return inserted.tasks
 
-    def _late_drafts(self, tasks: Sequence[NewTask | drafting.Planned]) -> LateDrafts:
+    def _late_drafts(self, tasks: Sequence[NewTask]) -> LateDrafts:
         now = self.store.now()
 
         def make(start: int, end: int) -> list[Draft]:
-            return drafting.drafts(
+            return drafting.drafts_alone(
                 tasks[start:end], project=self.project, now=now, new_id=self.new_id, before=start, total=len(tasks)
             )
 

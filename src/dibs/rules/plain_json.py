@@ -24,6 +24,9 @@ _TOO_DEEP = "[nested too deeply]"
 _CIRCULAR = "[contains itself]"
 _REPLACEMENT = "\ufffd"
 
+_encode = _json.Encoder().encode
+_decode = _json.Decoder().decode
+
 # Python refuses to write longer numbers in decimal (4,300 digits).
 _MAX_INT_BITS = 14_280
 
@@ -46,6 +49,24 @@ def json_bytes(value: Any, field: str, *, max_bytes: int, max_depth: int = MAX_D
             "Keep it elsewhere and pass a reference.",
             field=field,
         )
+    return encoded
+
+
+def many_json_bytes(values: list[Any], *, max_bytes: int, max_depth: int = MAX_DEPTH) -> list[bytes] | None:
+    """Each value as JSON; None if one of them might be refused, which `json_bytes` will tell of each.
+
+    For what comes in thousands: all of them are decoded and compared at once, at half the cost.
+    """
+    try:
+        encoded = [_encode(value) for value in values]
+        together = b"[" + b",".join(encoded) + b"]"
+        if _decode(together) != values or b"\\u0000" in together:
+            return None
+    except (TypeError, ValueError, RecursionError):
+        return None
+    for each in encoded:
+        if len(each) > max_depth and (len(each) > max_bytes or each.count(b"[") + each.count(b"{") > max_depth):
+            return None
     return encoded
 
 
@@ -88,9 +109,9 @@ def content_key(type: str, payload_json: bytes) -> str:
 def _sound(value: Any, max_depth: int) -> bytes | None:
     """The value as JSON if it is beyond doubt; None if it must be looked at more closely."""
     try:
-        encoded = _json.encode(value)
+        encoded: bytes = _encode(value)
         # Whatever is not JSON comes back as something else: NaN as None, a set as a list, a key 1 as "1".
-        if _json.decode(encoded) != value:
+        if _decode(encoded) != value:
             return None
     except (TypeError, ValueError, RecursionError):
         return None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dibs.errors import Invalid
 from dibs.model.instants import seconds, to_micros
-from dibs.rules.plain_json import MAX_DEPTH, clean, clean_text, content_key, json_bytes
+from dibs.rules.plain_json import MAX_DEPTH, clean, clean_text, content_key, json_bytes, many_json_bytes
 
 if TYPE_CHECKING:
     from dibs.model.task import NewTask
@@ -23,6 +23,7 @@ __all__ = [
     "duration_s",
     "instant",
     "json_bytes",
+    "many_json_bytes",
     "names",
     "number",
     "text",

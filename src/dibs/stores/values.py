@@ -74,15 +74,18 @@ class LateDrafts(list[Draft]):
     def portions(self, size: int) -> Iterator[list[Draft]]:
         """All of them, in order, so many at a time; what was made before is not made again."""
         for start in range(0, self.total, size):
-            end = min(start + size, self.total)
-            if len(self) < end:
-                self.extend(self._make(len(self), end))
-            yield self[start:end]
+            self.make(start + size)
+            yield self[start : start + size]
+
+    def make(self, end: int) -> None:
+        """Make those before this place that are not made yet."""
+        end = min(end, self.total)
+        if len(self) < end:
+            self.extend(self._make(len(self), end))
 
     def finish(self) -> None:
         """Make those that are left."""
-        if len(self) < self.total:
-            self.extend(self._make(len(self), self.total))
+        self.make(self.total)
 
 
 class DagDraft(Struct, kw_only=True):

@@ -6,7 +6,7 @@ No lock is held that anybody waits for: only the shared one of floors, which a c
 
 from __future__ import annotations
 
-from asyncio import sleep
+from asyncio import create_task, sleep, wait
 from struct import Struct, calcsize
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from dibs.stores.postgres.lanes import lane_keys
 from dibs.stores.specs import specs_of
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 
     from dibs.model.task import Task
     from dibs.stores.postgres.engine import Engine
@@ -139,7 +139,9 @@ class _Filling:
         engine = self._engine
         try:
             async with connection.transaction():
-                [(now, numbers)] = await connection.fetch(engine.text(_BEGIN), engine.at, self._drafts.total)
+                [(now, numbers)] = await self._meanwhile(
+                    connection.fetch(engine.text(_BEGIN), engine.at, self._drafts.total)
+                )
                 await self._copy(connection, "specs", _SPECS, self._specs(numbers, now))
                 await self._copy(connection, "waiting", _WORK, self._work(numbers, now))
                 frames = list(self._frames.values())
@@ -160,6 +162,16 @@ class _Filling:
                 return None
             raise cause from None
         return self._tasks
+
+    async def _meanwhile(self, asking: Coroutine[Any, Any, list[Any]]) -> list[Any]:
+        """Draft the first tasks while something is being asked."""
+        answer = create_task(asking)
+        await sleep(0)
+        try:
+            self._drafts.make(PORTION)
+        finally:
+            await wait([answer])
+        return answer.result()
 
     def _cause_of(self, error: Exception) -> Exception:
         """The driver may wrap what was raised while rows were made for it."""

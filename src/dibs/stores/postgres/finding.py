@@ -33,32 +33,35 @@ _decode_payloads = msgspec.json.Decoder(list[_Payload]).decode
 
 
 async def find(engine: Engine, filter: Filter, limit: int, cursor: str | None) -> Page:
-    """What matches, newest first; a window of tasks is looked at, however few of them match."""
+    """What matches, newest first. The database looks at so many tasks in one go; it goes on until some match."""
     like = capitals = smalls = None
     if filter.text is not None:
         like, capitals, smalls = pattern(filter.text.lower())
-    row = await engine.row(
-        _FIND,
-        filter.project,
-        None if filter.status is None else [str(status) for status in dict.fromkeys(filter.status)],
-        filter.type,
-        None if filter.tag is None else _encode(filter.tag).decode(),
-        filter.dag,
-        [] if filter.dag is None else alone_in(filter.dag),
-        filter.agent,
-        filter.user,
-        like,
-        capitals,
-        smalls,
-        _number_of(cursor),
-        limit,
-    )
-    assert row is not None
+    rest: int | None = _number_of(cursor)
+    found: list[Whole] = []
+    while rest is not None and not found:
+        row = await engine.row(
+            _FIND,
+            filter.project,
+            None if filter.status is None else [str(status) for status in dict.fromkeys(filter.status)],
+            filter.type,
+            None if filter.tag is None else _encode(filter.tag).decode(),
+            filter.dag,
+            [] if filter.dag is None else alone_in(filter.dag),
+            filter.agent,
+            filter.user,
+            like,
+            capitals,
+            smalls,
+            rest,
+            limit,
+        )
+        assert row is not None
+        found, rest = _looked_at_closely(row["whole"], filter), row["rest"]
     now = engine.now()
-    found = _looked_at_closely(row["whole"], filter)
     return Page(
         items=[filled(whole, now) for whole in found],
-        cursor=None if row["rest"] is None else f"{_CURSOR}{row['rest']}",
+        cursor=None if rest is None else f"{_CURSOR}{rest}",
     )
 
 

@@ -1,4 +1,27 @@
--- Tasks that fit, newest first; at most 10,000 are looked at.
+-- The newest tasks of a type, a few times as many as are wanted, and the number down to which there are no others. No
+-- index leads to them: as many are walked past as can be in a fifth of a second.
+CREATE OR REPLACE FUNCTION dibs.newest_of(
+    p_project text, p_type text, p_before bigint, p_limit integer, OUT ns bigint[], OUT lowest bigint
+) LANGUAGE plpgsql STABLE
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    past CONSTANT bigint := 500000;
+    wanted CONSTANT integer := 10 * p_limit;
+BEGIN
+    lowest := greatest(0, least(p_before, (SELECT max(s.n) + 1 FROM dibs.specs s)) - past);
+    ns := ARRAY(
+        SELECT s.n FROM dibs.specs s
+        WHERE s.n < p_before AND s.n >= lowest AND s.project = p_project AND s.type = p_type
+        ORDER BY s.n DESC LIMIT wanted
+    );
+    IF cardinality(ns) = wanted THEN
+        lowest := ns[wanted];
+    END IF;
+END $$;
+
+-- Tasks that fit, newest first; at most 10,000 are looked at closely.
 --
 -- p_tag, p_like: what the specification must contain for the tag and the text to be found; the caller looks closer.
 -- p_capitals, p_smalls: letters beyond ASCII to be made small. p_alone: ids that the one task of a virtual dag may have.
@@ -56,7 +79,14 @@ BEGIN
             broad := broad OR cardinality(piece) > most;
             looked_at := looked_at || piece;
         END IF;
-        broad := broad OR p_statuses && ARRAY['pending', 'waiting'];
+        IF p_statuses && ARRAY['pending', 'waiting'] THEN
+            piece := ARRAY(
+                SELECT w.n FROM dibs.waiting w WHERE w.status IN ('pending', 'waiting') AND w.n < p_before
+                ORDER BY w.n DESC LIMIT most
+            );
+            lowest := CASE WHEN cardinality(piece) = most THEN piece[most] ELSE 0 END;
+            looked_at := looked_at || piece;
+        END IF;
         IF p_type IS NOT NULL AND (broad OR 'completed' = ANY (p_statuses)) THEN
             -- Straight to the newest that can be meant: a long backlog, or past, may lie above it.
             IF p_statuses <@ ARRAY['completed', 'dead_lettered', 'cancelled'] THEN
@@ -64,15 +94,11 @@ BEGIN
             ELSIF NOT p_statuses && ARRAY['completed', 'dead_lettered', 'cancelled'] THEN
                 p_before := least(p_before, (SELECT max(w.n) FROM dibs.work w) + 1);
             END IF;
-            looked_at := ARRAY(
-                SELECT s.n FROM dibs.specs s WHERE s.project = p_project AND s.type = p_type AND s.n < p_before
-                ORDER BY s.n DESC LIMIT most
-            );
-            lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
+            SELECT f.ns, f.lowest INTO looked_at, lowest FROM dibs.newest_of(p_project, p_type, p_before, p_limit) f;
         ELSE
             IF broad THEN
                 looked_at := ARRAY(SELECT w.n FROM dibs.work w WHERE w.n < p_before ORDER BY w.n DESC LIMIT most);
-                lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
+                lowest := greatest(lowest, CASE WHEN cardinality(looked_at) = most THEN looked_at[most] END);
             END IF;
             IF 'completed' = ANY (p_statuses) THEN
                 piece := ARRAY(SELECT e.n FROM dibs.ended e WHERE e.n < p_before ORDER BY e.n DESC LIMIT most);
@@ -91,11 +117,7 @@ BEGIN
             END LOOP;
         END IF;
     ELSIF p_type IS NOT NULL THEN
-        looked_at := ARRAY(
-            SELECT s.n FROM dibs.specs s WHERE s.project = p_project AND s.type = p_type AND s.n < p_before
-            ORDER BY s.n DESC LIMIT most
-        );
-        lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
+        SELECT f.ns, f.lowest INTO looked_at, lowest FROM dibs.newest_of(p_project, p_type, p_before, p_limit) f;
     ELSE
         looked_at := ARRAY(SELECT s.n FROM dibs.specs s WHERE s.n < p_before ORDER BY s.n DESC LIMIT most);
         lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
