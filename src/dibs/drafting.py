@@ -112,9 +112,7 @@ def drafts_alone(
         except DibsError as error:
             _say_of_whom(error, spec, before + place, total)
             raise
-        made.append(
-            Draft(task=task, payload=payload, lane=frame.lane, fallback_lane=frame.fallback_lane, kind=frame)
-        )
+        made.append(Draft(task=task, payload=payload, lane=frame.lane, fallback_lane=frame.fallback_lane, kind=frame))
     return made
 
 

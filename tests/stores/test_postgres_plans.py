@@ -170,14 +170,14 @@ def test_claims_and_settlements_read_only_what_they_hand_out(circumstance: Calla
             assert read["specs_pkey"][1] <= 2 * LIMIT
             for table in ("held", "waiting", "specs", "ended", "attempts", "edges", "claims"):
                 assert read[table] == (0, 0), f"{table} was read from end to end"
-            for index in ("waiting_pkey", "held_pkey", "held_over", "waiting_due", *DATES):
+            for index in ("waiting_pkey", "held_pkey", "held_over", "waiting_later", *DATES):
                 assert read[index][1] == 0
 
             read = await read_by(queue, lambda: complete(queue, held))
             assert LIMIT <= read["held_pkey"][1] <= 3 * LIMIT
             for table in ("held", "waiting", "specs", "ended", "attempts", "edges", "claims"):
                 assert read[table] == (0, 0), f"{table} was read from end to end"
-            for index in ("waiting_pkey", "waiting_ready", "held_over", "waiting_due", *DATES):
+            for index in ("waiting_pkey", "waiting_ready", "held_over", "waiting_later", *DATES):
                 assert read[index][1] == 0
 
     asyncio.run(story())

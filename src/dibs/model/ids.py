@@ -1,6 +1,7 @@
 """Time-sortable, typed ids: `task_` or `dag_` and 26 characters (a ULID in lower-case Crockford base 32).
 
-Ids made by one process in one millisecond still sort in the order they were made: they count up from a random start.
+Ids made by one process sort in the order they were made, also within a millisecond: their random part counts up from
+a start that no two processes share.
 """
 
 from __future__ import annotations
@@ -14,25 +15,23 @@ _PAIRS = [a + b for a in _ALPHABET for b in _ALPHABET]
 
 _lock = allocate_lock()
 _millisecond = 0
+_time = ""
 _count = 0
 _stem = ""
 
 
 def new_id(prefix: str) -> str:
     """A fresh id such as `task_01j8k2m…`. Safe to call from any thread."""
-    global _millisecond, _count, _stem
+    global _millisecond, _time, _count, _stem
     now = time.time_ns() // 1_000_000
     with _lock:
         if now > _millisecond:
             _millisecond = now
-            # The top bit starts clear, so that counting up cannot overflow.
-            _count = now << 80 | int.from_bytes(os.urandom(10)) >> 1
-            _stem = _text(_count)
-        else:
-            _count += 1
-            if not _count & 1023:
-                _stem = _text(_count)
-        return f"{prefix}_{_stem}{_PAIRS[_count & 1023]}"
+            _time = _text(now, 40)
+        _count += 1
+        if not _count & 1023:
+            _stem = _text(_count >> 10, 60)
+        return f"{prefix}_{_time}{_stem}{_PAIRS[_count & 1023]}"
 
 
 def dag_of(task_id: str) -> str:
@@ -40,6 +39,19 @@ def dag_of(task_id: str) -> str:
     return "dag_" + task_id.removeprefix("task_")
 
 
-def _text(value: int) -> str:
-    """All but the last two characters: five bits each, of 130."""
-    return "".join([_PAIRS[value >> shift & 1023] for shift in range(120, 0, -10)])
+def _text(value: int, highest: int) -> str:
+    """Two characters for ten bits, beginning with those that start at `highest`."""
+    return "".join([_PAIRS[value >> shift & 1023] for shift in range(highest, -1, -10)])
+
+
+def _start_anew() -> None:
+    global _lock, _count, _stem
+    _lock = allocate_lock()
+    # The top bit starts clear, so that counting up cannot overflow.
+    _count = int.from_bytes(os.urandom(10)) >> 1
+    _stem = _text(_count >> 10, 60)
+
+
+_start_anew()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_start_anew)

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 _encode = msgspec.json.Encoder().encode
 
+_REMEMBERED = 1_000
+_UNKNOWN: tuple[object, str] = (None, "")
+_common: dict[int, tuple[object, str]] = {}
+"""What tasks of a kind have in common, by the kind's address; the kind is kept, so that nobody else gets it."""
+
 
 class Spec(Struct, omit_defaults=True):
     """What was asked for, as it is kept: the names and defaults of `Task`, and nothing that is at its default.
@@ -93,16 +98,18 @@ def common_spec(task: Task) -> str:
 
 
 def specs_of(drafts: Sequence[Draft]) -> list[str]:
-    """The drafts' specifications. What drafts of one kind have in common is written once."""
-    common: dict[int, str] = {}
+    """The specifications of standalone drafts. What drafts of one kind have in common is written once."""
     specs = []
     for draft in drafts:
         task = draft.task
         if draft.kind is None or task.title or task.ref or task.deadline or task.context or task.run_after:
             specs.append(spec_of(task, draft.payload))
             continue
-        rest = common.get(id(draft.kind))
-        if rest is None:
-            rest = common[id(draft.kind)] = common_spec(task)
+        kind, rest = _common.get(id(draft.kind), _UNKNOWN)
+        if kind is not draft.kind:
+            if len(_common) > _REMEMBERED:
+                _common.clear()
+            rest = common_spec(task)
+            _common[id(draft.kind)] = (draft.kind, rest)
         specs.append(f'{{"id":"{task.id}","payload":{draft.payload.decode()}{rest}')
     return specs

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.lanes import Lanes
     from dibs.stores.values import Draft, LateDrafts
 
-_ADD_ONE = "SELECT dibs.add_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
+_ADD_ONE = "SELECT dibs.add_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
 _ADD = "SELECT dibs.add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
 
 
@@ -39,7 +39,7 @@ async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
         try:
             if len(drafts) == 1:
                 [draft], [spec] = drafts, specs
-                start = (engine.at, lanes.version, draft.task.project, draft.task.id, spec, len(draft.payload))
+                start = (engine.at, draft.task.project, draft.task.id, spec, len(draft.payload))
                 hint = engine.hint()
                 now = await engine.value(_ADD_ONE, *start, *_frame(draft, numbers), hint)
             else:

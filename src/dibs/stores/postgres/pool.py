@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
 
+from dibs.stores.postgres.finishing import finished
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
 
@@ -37,7 +39,9 @@ class Pool:
         """How many more may be opened."""
         self._idle: list[Connection] = []
         self._line: deque[asyncio.Future[Connection | None]] = deque()
-        self._running: dict[asyncio.Task[Any], Connection] = {}
+        self._running: set[Connection] = set()
+        self._last: asyncio.Future[None] | None = None
+        """Who closes waits for the last one that is running."""
         self._closed = False
 
     async def run(self, work: Callable[[Connection], Coroutine[Any, Any, T]]) -> T:
@@ -48,23 +52,18 @@ class Pool:
         statement is never torn, and no connection is handed out with somebody's statement still running on it.
         """
         connection = await self._take()
-        # In a task of its own, which whoever cancels the caller cannot reach.
-        task = asyncio.create_task(work(connection))
-        self._running[task] = connection
-        awake = asyncio.get_running_loop().create_future()
-        task.add_done_callback(lambda task: self._ended(task, awake))
-        await awake
-        return task.result()
+        self._running.add(connection)
+        return await finished(work(connection), lambda error: self._ended(connection, error))
 
-    def _ended(self, task: asyncio.Task[Any], awake: asyncio.Future[None]) -> None:
-        connection = self._running.pop(task)
-        if _is_sound(connection, task) and not self._closed:
+    def _ended(self, connection: Connection, error: BaseException | None) -> None:
+        self._running.discard(connection)
+        if _is_sound(connection, error) and not self._closed:
             self._pass_on(connection)
         else:
             connection.terminate()
             self._pass_on(None)
-        if not awake.done():
-            awake.set_result(None)
+        if self._last is not None and not self._running and not self._last.done():
+            self._last.set_result(None)
 
     async def _take(self) -> Connection:
         while self._idle:
@@ -113,9 +112,10 @@ class Pool:
     async def close(self, patience_s: float) -> None:
         """Let what still runs come to its end, for so long; then close everything."""
         if self._running:
-            await asyncio.wait(self._running, timeout=patience_s)
+            self._last = asyncio.get_running_loop().create_future()
+            await asyncio.wait({self._last}, timeout=patience_s)
         self._closed = True
-        for connection in self._running.values():
+        for connection in self._running:
             connection.terminate()
         idle, self._idle = self._idle, []
         self._free += len(idle)
@@ -123,18 +123,15 @@ class Pool:
 
     def abandon(self) -> None:
         """Forget all connections: the event loop they belong to is gone."""
-        for connection in (*self._idle, *self._running.values()):
+        for connection in (*self._idle, *self._running):
             with suppress(RuntimeError):
                 connection.terminate()
 
 
-def _is_sound(connection: Connection, task: asyncio.Task[Any]) -> bool:
+def _is_sound(connection: Connection, error: BaseException | None) -> bool:
     """Whether a connection can be used again after what was done with it."""
-    if task.cancelled():
-        # The event loop is being shut down, and the statement may still be running over there.
-        return False
-    # Asking for the error also marks it as seen, should nobody be left who looks.
-    if isinstance(task.exception(), asyncpg.InternalClientError):
+    if error is not None and (not isinstance(error, Exception) or isinstance(error, asyncpg.InternalClientError)):
+        # If it was cut off: the event loop is being shut down, and the statement may still be running over there.
         return False
     return not connection.is_closed() and not connection.is_in_transaction()
 

@@ -68,40 +68,44 @@ END $$;
 
 -- One standalone task: as `add`, without the arrays. `p_hint`: a hint that leaves with the commit, [channel, payload].
 CREATE OR REPLACE FUNCTION dibs.add_one(
-    p_now bigint, p_version bigint, p_project text, p_id text, p_spec text, p_bytes integer,
+    p_now bigint, p_project text, p_id text, p_spec text, p_bytes integer,
     p_type text, p_lane integer, p_fallback integer, p_priority float8, p_boost float8, p_weight integer,
     p_max_attempts integer, p_timeout float8, p_user text, p_deadline bigint, p_on_deadline text, p_run_after bigint,
     p_hint text[]
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     at bigint;
+    -- As hold_floors(), which would cost a statement.
+    held boolean := pg_advisory_xact_lock_shared('dibs.lanes'::regclass::oid::integer, 0) IS NULL;
     floor_of float8;
     is_ready boolean;
-    state text;
+    state text := 'ready';
     ranked float8;
+    number bigint;
 BEGIN
-    PERFORM pg_advisory_xact_lock_shared('dibs.lanes'::regclass::oid::integer, 0);
-    SELECT l.low INTO floor_of FROM dibs.meta m CROSS JOIN dibs.lanes l
-    WHERE m.name = 'lanes' AND m.value = p_version::text AND l.id = p_lane;
+    SELECT l.low INTO floor_of FROM dibs.lanes l
+    WHERE l.id = p_lane AND l.retired_at IS NULL;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
     at := coalesce(p_now, dibs.micros());
     is_ready := p_run_after IS NULL OR p_run_after <= at;
-    state := CASE WHEN is_ready THEN 'ready' ELSE 'scheduled' END;
     IF is_ready THEN
         ranked := dibs.rank(p_priority, p_boost, at, p_weight, p_deadline, at);
         IF ranked < floor_of THEN
             INSERT INTO dibs.lows (lane, rank) VALUES (p_lane, ranked);
         END IF;
+    ELSE
+        state := 'scheduled';
     END IF;
     -- Three rows, one statement: starting each of three costs more than its row.
+    number := nextval('dibs.specs_n_seq');
     WITH spec AS (
         INSERT INTO dibs.specs (
-            created_at, deadline, timeout_s, max_attempts, fallback_lane, id, project, type, "user", on_deadline, spec
+            n, created_at, deadline, timeout_s, max_attempts, fallback_lane, id, project, type, "user", on_deadline, spec
         ) VALUES (
-            at, p_deadline, p_timeout, p_max_attempts, p_fallback, p_id, p_project, p_type, p_user, p_on_deadline, p_spec
-        ) RETURNING n
+            number, at, p_deadline, p_timeout, p_max_attempts, p_fallback, p_id, p_project, p_type, p_user, p_on_deadline, p_spec
+        )
     ), event AS (
         INSERT INTO dibs.outbox (at, count, body) VALUES (
             at, 2, '[[["task.added","task.' || state || '"],' || at || ',null,null,["' || p_id || '"]]]'
@@ -111,11 +115,11 @@ BEGIN
         n, rank, priority, boost, updated_at, ready_at, due_at, lane, bytes, weight, solo, status, timeout_s, run_after,
         deadline, step_at
     )
-    SELECT
-        spec.n, ranked, p_priority, p_boost, at, CASE WHEN is_ready THEN at END,
+    VALUES (
+        number, ranked, p_priority, p_boost, at, CASE WHEN is_ready THEN at END,
         CASE WHEN NOT is_ready THEN p_run_after END, p_lane, p_bytes, p_weight, p_max_attempts = 1, state, p_timeout,
         p_run_after, p_deadline, CASE WHEN is_ready AND p_deadline IS NOT NULL THEN dibs.next_step_at(p_deadline, at) END
-    FROM spec;
+    );
     IF p_hint IS NOT NULL THEN
         PERFORM pg_notify(p_hint[1], p_hint[2]);
     END IF;

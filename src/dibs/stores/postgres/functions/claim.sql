@@ -161,7 +161,8 @@ BEGIN
     IF ranked IS NULL THEN
         state := 'none';
         SELECT min(d.due_at) INTO due_at FROM (
-            (SELECT w.due_at FROM dibs.waiting w WHERE w.status IN ('scheduled', 'retrying') AND w.lane = ANY (p_lanes)
+            (SELECT w.due_at FROM dibs.waiting w
+                WHERE w.status IN ('scheduled', 'retrying') AND w.due_at IS NOT NULL AND w.lane = ANY (p_lanes)
                 ORDER BY w.due_at LIMIT 1)
             UNION ALL
             (SELECT h.due_at FROM dibs.held h WHERE h.lane = ANY (p_lanes) ORDER BY h.due_at LIMIT 1)

@@ -23,7 +23,7 @@ END $$;
 CREATE OR REPLACE FUNCTION dibs.newest() RETURNS bigint LANGUAGE sql STABLE AS
 $$
     SELECT greatest(
-        (SELECT id FROM dibs.outbox WHERE last_seq IS NULL ORDER BY id DESC LIMIT 1),
+        (SELECT id FROM dibs.outbox WHERE last_seq IS NULL ORDER BY last_seq DESC, id DESC LIMIT 1),
         (SELECT id FROM dibs.outbox WHERE last_seq IS NOT NULL ORDER BY last_seq DESC LIMIT 1),
         0
     )
@@ -44,7 +44,7 @@ BEGIN
     UPDATE dibs.outbox o SET last_seq = newest + f.total
     FROM (
         SELECT id, sum(count) OVER (ORDER BY id) AS total
-        FROM (SELECT id, count FROM dibs.outbox WHERE last_seq IS NULL ORDER BY id LIMIT most) f
+        FROM (SELECT id, count FROM dibs.outbox WHERE last_seq IS NULL ORDER BY last_seq, id LIMIT most) f
     ) f
     -- As an array it can only be looked up, whatever the planner believes about the table.
     WHERE o.id = ANY (ARRAY[f.id]) AND o.last_seq IS NULL;

@@ -64,7 +64,10 @@ BEGIN
             broad := cardinality(looked_at) > most;
         END IF;
         IF p_statuses && ARRAY['scheduled', 'retrying'] THEN
-            piece := ARRAY(SELECT w.n FROM dibs.waiting w WHERE w.status IN ('scheduled', 'retrying') LIMIT most + 1);
+            piece := ARRAY(
+                SELECT w.n FROM dibs.waiting w WHERE w.status IN ('scheduled', 'retrying') AND w.due_at IS NOT NULL
+                ORDER BY w.due_at LIMIT most + 1
+            );
             broad := broad OR cardinality(piece) > most;
             looked_at := looked_at || piece;
         END IF;
@@ -81,8 +84,9 @@ BEGIN
         END IF;
         IF p_statuses && ARRAY['pending', 'waiting'] THEN
             piece := ARRAY(
-                SELECT w.n FROM dibs.waiting w WHERE w.status IN ('pending', 'waiting') AND w.n < p_before
-                ORDER BY w.n DESC LIMIT most
+                SELECT w.n FROM dibs.waiting w
+                WHERE w.status IN ('pending', 'waiting') AND w.due_at IS NULL AND w.n < p_before
+                ORDER BY w.due_at DESC, w.n DESC LIMIT most
             );
             lowest := CASE WHEN cardinality(piece) = most THEN piece[most] ELSE 0 END;
             looked_at := looked_at || piece;

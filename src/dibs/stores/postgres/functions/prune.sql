@@ -102,7 +102,7 @@ DECLARE
     more boolean := false;
 BEGIN
     -- Only if the oldest that nobody has read is so old; else there is no hurry.
-    IF (SELECT o.at FROM dibs.outbox o WHERE o.last_seq IS NULL ORDER BY o.id LIMIT 1) < before THEN
+    IF (SELECT o.at FROM dibs.outbox o WHERE o.last_seq IS NULL ORDER BY o.last_seq, o.id LIMIT 1) < before THEN
         more := dibs.number_events(p_limit) >= p_limit;
     END IF;
     SELECT max(o.last_seq) INTO newest FROM dibs.outbox o WHERE o.last_seq IS NOT NULL;

@@ -24,7 +24,7 @@ ALTER TABLE dibs.held ADD PRIMARY KEY (n);
 CREATE INDEX held_over ON dibs.held (due_at, n);
 ALTER TABLE dibs.waiting ADD PRIMARY KEY (n);
 CREATE INDEX waiting_ready ON dibs.waiting (lane, rank, n) WHERE status = 'ready';
-CREATE INDEX waiting_due ON dibs.waiting (due_at, n) WHERE status IN ('scheduled', 'retrying');
+CREATE INDEX waiting_later ON dibs.waiting (due_at, n) WHERE status <> 'ready';
 CREATE INDEX work_step ON dibs.work (step_at) WHERE step_at IS NOT NULL;
 CREATE INDEX work_deadline ON dibs.work (deadline, n) WHERE deadline IS NOT NULL AND NOT overdue;
 

@@ -1,0 +1,52 @@
+"""Ids: fresh everywhere, and in the order they were made."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from typing import Any
+
+from dibs.model import ids
+
+
+def test_ids_sort_in_the_order_they_were_made() -> None:
+    made = [ids.new_id("task") for _ in range(20_000)]
+    assert made == sorted(set(made))
+    assert {len(id) for id in made} == {len("task_") + 26}
+
+
+def test_ids_sort_also_when_the_clock_goes_back(monkeypatch: Any) -> None:
+    first = ids.new_id("task")
+    monkeypatch.setattr(ids.time, "time_ns", lambda: 1_000_000_000)
+    assert first < ids.new_id("task") < ids.new_id("task")
+
+
+def test_threads_share_no_id() -> None:
+    made: list[str] = []
+    threads = [
+        threading.Thread(target=lambda: made.extend([ids.new_id("task") for _ in range(5_000)])) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(made)) == 20_000
+
+
+def _make(results: Any) -> None:
+    results.put([ids.new_id("task") for _ in range(1_000)])
+
+
+def test_a_forked_process_shares_no_id_with_its_parent() -> None:
+    context = multiprocessing.get_context("fork")
+    results = context.SimpleQueue()
+    children = [context.Process(target=_make, args=(results,)) for _ in range(3)]
+    for child in children:
+        child.start()
+    made = [ids.new_id("task")[15:] for _ in range(1_000)]
+    for _ in children:
+        made += [id[15:] for id in results.get()]
+    for child in children:
+        child.join()
+    # Not even the part that says nothing of the time.
+    assert len(set(made)) == 4_000
