@@ -76,6 +76,9 @@ def drafts(
             f"{total:,} tasks in one call; at most {validation.MAX_TASKS_PER_CALL:,} are taken. Split them.",
             field="tasks",
         )
+    if total == 1 and type(specs[0]) is NewTask and specs[0].ref is None:
+        # The common case of the common case.
+        return [_draft(new_id("task"), specs[0], {}, project=project, now=now, dag_id=dag_id)]
     ids = [item.id if isinstance(item, Planned) else new_id("task") for item in specs]
     plain = [item.spec if isinstance(item, Planned) else item for item in specs]
     for spec in plain:

@@ -196,8 +196,8 @@ class Queue:
             coalesce_window=coalesce_window,
             context=context,
         )
-        [task] = await self.add_many([spec], connection=connection)
-        return task
+        inserted = await self._insert([spec], connection=connection)
+        return inserted.tasks[0]
 
     async def add_many(self, tasks: Sequence[NewTask | drafting.Planned], *, connection: Any = None) -> list[Task]:
         """Add up to 10,000 tasks in one commit, all or none; in the order given. Refs may point inside the call.

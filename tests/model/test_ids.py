@@ -17,7 +17,7 @@ def test_ids_sort_in_the_order_they_were_made() -> None:
 
 def test_ids_sort_also_when_the_clock_goes_back(monkeypatch: Any) -> None:
     first = ids.new_id("task")
-    monkeypatch.setattr(ids.time, "time_ns", lambda: 1_000_000_000)
+    monkeypatch.setattr("dibs.model.ids.time.time_ns", lambda: 1_000_000_000)
     assert first < ids.new_id("task") < ids.new_id("task")
 
 

@@ -31,32 +31,43 @@ _ADD = "SELECT dibs.add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 
 async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
     """Add standalone tasks."""
     drafts = insertion.drafts
+    try:
+        now = await (_add_one(engine, lanes, drafts) if len(drafts) == 1 else _add_some(engine, lanes, drafts))
+    except UniqueViolationError:
+        # Some of them are here already: the connection was lost after an earlier call, or the ids were given twice.
+        return await inserting.insert(engine, lanes, insertion)
+    return Inserted(tasks=_snapshots(drafts, now), existing=[False] * len(drafts))
+
+
+async def _add_one(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
+    [draft], [spec] = drafts, specs_of(drafts)
+    keys = [draft.lane] if draft.fallback_lane is None else [draft.lane, draft.fallback_lane]
+    start = (engine.at, draft.task.project, draft.task.id, spec, len(draft.payload))
+    while True:
+        numbers = lanes.known(keys) or await lanes.numbers(keys)
+        hint = engine.hint()
+        now: int | None = await engine.value(_ADD_ONE, *start, *_frame(draft, numbers), hint)
+        if now is not None:
+            engine.changed(hinted=hint is not None)
+            return now
+        await lanes.refresh()
+
+
+async def _add_some(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
     specs = specs_of(drafts)
+    ids = [draft.task.id for draft in drafts]
+    sizes = [len(draft.payload) for draft in drafts]
     places, framed = _frames(drafts)
-    hint: list[str] | None = None
     while True:
         numbers = await lanes.numbers(lane_keys(framed))
-        try:
-            if len(drafts) == 1:
-                [draft], [spec] = drafts, specs
-                start = (engine.at, draft.task.project, draft.task.id, spec, len(draft.payload))
-                hint = engine.hint()
-                now = await engine.value(_ADD_ONE, *start, *_frame(draft, numbers), hint)
-            else:
-                ids = [draft.task.id for draft in drafts]
-                sizes = [len(draft.payload) for draft in drafts]
-                columns = list(zip(*(_frame(draft, numbers) for draft in framed), strict=True))
-                now = await engine.value(
-                    _ADD, engine.at, lanes.version, drafts[0].task.project, ids, specs, sizes, places, *columns
-                )
-        except UniqueViolationError:
-            # Some of them are here already: the connection was lost after an earlier call, or the ids were given twice.
-            return await inserting.insert(engine, lanes, insertion)
+        columns = list(zip(*(_frame(draft, numbers) for draft in framed), strict=True))
+        now: int | None = await engine.value(
+            _ADD, engine.at, lanes.version, drafts[0].task.project, ids, specs, sizes, places, *columns
+        )
         if now is not None:
-            break
+            engine.changed()
+            return now
         await lanes.refresh()
-    engine.changed(hinted=hint is not None)
-    return Inserted(tasks=_snapshots(drafts, now), existing=[False] * len(drafts))
 
 
 async def add_late(engine: Engine, lanes: Lanes, drafts: LateDrafts) -> Inserted:

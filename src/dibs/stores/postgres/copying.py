@@ -59,6 +59,7 @@ _WORK = (
 # PostgreSQL's binary format: a row is the number of its columns, and each column its length and its bytes.
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
 _TRAILER = b"\xff\xff"
+_WIDTH, _WORK_WIDTH = len(_SPECS), len(_WORK)
 _begin_spec = Struct(">hiqi").pack
 _begin_work = Struct(">hiqii").pack
 _length = Struct(">i").pack
@@ -134,6 +135,7 @@ class _Filling:
         """In a transaction of its own; None if lanes changed meanwhile, or some are missing. What drafting refuses
         undoes it all."""
         self._frames: dict[int, _Frame] = {}
+        self._rows: list[bytes] = []
         self._tasks: list[Task] = []
         self._refused = None
         engine = self._engine
@@ -143,7 +145,7 @@ class _Filling:
                     connection.fetch(engine.text(_BEGIN), engine.at, self._drafts.total)
                 )
                 await self._copy(connection, "specs", _SPECS, self._specs(numbers, now))
-                await self._copy(connection, "waiting", _WORK, self._work(numbers, now))
+                await self._copy(connection, "waiting", _WORK, self._work(now))
                 frames = list(self._frames.values())
                 [[current]] = await connection.fetch(
                     engine.text(_END),
@@ -186,7 +188,7 @@ class _Filling:
 
     async def _specs(self, numbers: Sequence[int], now: int) -> AsyncIterator[bytes]:
         yield _HEADER
-        width, start = len(_SPECS), 0
+        start = 0
         try:
             for portion in self._drafts.portions(PORTION):
                 frames = self._frames_of(portion, now)
@@ -194,7 +196,9 @@ class _Filling:
                 ends = zip(numbers[start : start + PORTION], portion, specs_of(portion), frames, strict=True)
                 for number, draft, spec, frame in ends:
                     name, body = draft.task.id.encode(), spec.encode()
-                    rows += (_begin_spec(width, 8, number, len(name)), name, _length(len(body)), body, frame.spec)
+                    rows += (_begin_spec(_WIDTH, 8, number, len(name)), name, _length(len(body)), body, frame.spec)
+                    # Until the server has taken in the specifications there is time for the rows that come then.
+                    self._rows += (_begin_work(_WORK_WIDTH, 8, number, 4, len(draft.payload)), frame.work)
                 start += PORTION
                 yield b"".join(rows)
                 # Now it leaves, and while the server is busy with it the next portion is made.
@@ -204,19 +208,8 @@ class _Filling:
             raise
         yield _TRAILER
 
-    async def _work(self, numbers: Sequence[int], now: int) -> AsyncIterator[bytes]:
-        width = len(_WORK)
-        frames = self._frames
-        yield b"".join(
-            (
-                _HEADER,
-                *(
-                    _begin_work(width, 8, number, 4, len(draft.payload)) + frames[id(draft.kind)].work
-                    for number, draft in zip(numbers, self._drafts, strict=True)
-                ),
-                _TRAILER,
-            )
-        )
+    async def _work(self, now: int) -> AsyncIterator[bytes]:
+        yield b"".join((_HEADER, *self._rows, _TRAILER))
         await sleep(0)
         # The server has enough to do.
         self._tasks = self._snapshots(self._drafts, now)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import asyncpg
 
-from dibs.stores.postgres.finishing import finished
+from dibs.stores.postgres.finishing import Finished
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -53,7 +53,7 @@ class Pool:
         """
         connection = await self._take()
         self._running.add(connection)
-        return await finished(work(connection), lambda error: self._ended(connection, error))
+        return await Finished(work(connection), lambda error: self._ended(connection, error))
 
     def _ended(self, connection: Connection, error: BaseException | None) -> None:
         self._running.discard(connection)
