@@ -259,6 +259,23 @@ def test_others_go_on_while_the_transaction_lasts(joined: Joined) -> None:
     joined(test)
 
 
+def test_who_waits_hears_of_the_commit(joined: Joined, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Nobody looks for himself.
+    monkeypatch.setattr("dibs.stores.postgres.hints.LISTENING_S", 60.0)
+
+    async def test(queue: Queue, caller: Asyncpg) -> None:
+        number = await queue.store.news()
+        # The first look is taken while the listener connects.
+        number = await queue.store.wait_for_news(number, 0.5)
+        waiting = asyncio.create_task(queue.store.wait_for_news(number, 30.0))
+        async with caller.transaction():
+            await queue.add("ship", connection=caller.connection)
+            assert not waiting.done()
+        assert await asyncio.wait_for(waiting, 20.0) != number
+
+    joined(test)
+
+
 @pytest.mark.parametrize("isolation", ["repeatable_read", "serializable"])
 def test_an_old_snapshot_adds_to_lanes_it_cannot_see(joined: Joined, isolation: str) -> None:
     async def test(queue: Queue, caller: Asyncpg) -> None:

@@ -1,6 +1,8 @@
 """Backlog: is work taken as fast with a million tasks waiting as with twenty thousand?
 
 The rate is that of handler starts, over as many of them in both cases; the worker goes on after the last one counted.
+Twenty thousand are soon done, so there it takes several passes, each with a new worker; with a million waiting it is one.
+The first starts of each worker are left out: it connects, the server plans its statements and reads its pages.
 dibs is also measured with its tasks spread over 50 lanes (a type for each, mixed boosts and priorities), and by how
 long a claim of one task takes: what was claimed is completed and replaced outside the timing, and the two backlogs take
 turns. Loading a million takes long, so the runs share one load, with enough to spare that a million always wait.
@@ -19,11 +21,9 @@ if TYPE_CHECKING:
     from benchmarks.postgres.stage import Contest, Contestant, Stage
 
 LIMIT_S = 180.0
-SKIPPED = 0.05
-"""The share of handler starts that is warm-up."""
-MOST_PASSES = 4
-ENOUGH_S = 3.0
-"""Of timed work in a run: twenty thousand tasks are soon done, so a run is several passes over them."""
+SKIPPED = 0.25
+"""Warm-up, as a share of the handler starts that are timed."""
+PASSES = 4
 
 UNITS = {
     f"{what}, {lanes}, {backlog}": unit
@@ -46,7 +46,7 @@ def is_dibs(contestant: Contestant) -> bool:
 
 def of_lanes(contest: Contest, contestant: Contestant, lanes: int, words: str) -> dict[str, list[float]]:
     sizes, runs = contest.sizes, contest.bench.runs
-    sample = min(contestant.peer.sizes.sample, int(0.9 * sizes.short_backlog))
+    sample = min(contestant.peer.sizes.sample, int(0.75 * sizes.short_backlog))
     found: dict[str, list[float]] = {}
     with ExitStack() as stack:
         few = stack.enter_context(contest.stage(contestant, suffix="_few"))
@@ -54,12 +54,15 @@ def of_lanes(contest: Contest, contestant: Contestant, lanes: int, words: str) -
         many = stack.enter_context(contest.stage(contestant, suffix="_many"))
         stack.callback(contest.server.drop, "_many")
         contest.bench.say(f"backlog, {contestant.name}: loading {sizes.backlog:,} in {sizes.worded(words)}")
-        many.load(sizes.backlog + runs * MOST_PASSES * int(1.5 * sample), lanes)
+        many.load(sizes.backlog + runs * (PASSES + 1) * sample, lanes)
         drains: dict[str, list[float]] = {"few": [], "many": []}
         for number in range(runs):
-            spent_s = passes(few, many, sizes.short_backlog, sample, lanes)
-            for name, seconds in spent_s.items():
-                drains[name].append(sample * len(seconds) / sum(seconds))
+            spent_s = 0.0
+            for _ in range(PASSES):
+                few.load(sizes.short_backlog, lanes)
+                spent_s += seconds_for(few, sample, sample, lanes)
+            drains["few"].append(PASSES * sample / spent_s)
+            drains["many"].append(PASSES * sample / seconds_for(many, sample, PASSES * sample, lanes))
             latest = ", ".join(f"{values[-1]:,.0f}/s with {name} waiting" for name, values in drains.items())
             contest.bench.say(sizes.worded(f"backlog, {contestant.name}, {words}, run {number + 1}/{runs}: {latest}"))
         for name, values in drains.items():
@@ -69,27 +72,15 @@ def of_lanes(contest: Contest, contestant: Contestant, lanes: int, words: str) -
     return found
 
 
-def passes(few: Stage, many: Stage, short_backlog: int, sample: int, lanes: int) -> dict[str, list[float]]:
-    """The seconds that `sample` handler starts took, for both backlogs in turn, until there are enough of them."""
-    spent_s: dict[str, list[float]] = {"few": [], "many": []}
-    for _ in range(MOST_PASSES):
-        few.load(short_backlog, lanes)
-        for name, stage in (("few", few), ("many", many)):
-            spent_s[name].append(seconds_for(stage, sample, lanes))
-        if sum(spent_s["few"]) >= ENOUGH_S:
-            break
-    return spent_s
-
-
-def seconds_for(stage: Stage, sample: int, lanes: int) -> float:
-    """How long one worker takes for `sample` handler starts."""
+def seconds_for(stage: Stage, sample: int, count: int, lanes: int) -> float:
+    """How long one worker takes for so many handler starts, once it is warm."""
     skipped = int(SKIPPED * sample)
     stage.release()
     stage.tidy()
     with stage.workers(1, lanes=lanes) as children:
-        stage.await_hits(skipped + sample, children, LIMIT_S)
+        stage.await_hits(skipped + count, children, LIMIT_S)
     starts = sorted(at for at, _ in stage.hits.all())
-    return starts[skipped + sample - 1] - starts[skipped - 1]
+    return starts[skipped + count - 1] - starts[skipped - 1]
 
 
 def claims(contest: Contest, few: Stage, many: Stage, lanes: int, words: str) -> dict[str, list[float]]:

@@ -74,6 +74,7 @@ class Engine:
         self._folder = folder
         self._pid = os.getpid()
         self._prefix = f'"{address.schema}".'
+        self._channel = f"dibs:{address.schema}"
         self._texts: dict[str, str] = {}
         self._portal: Portal | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -277,7 +278,7 @@ class Engine:
             self._pool.abandon()
         self._loop = asyncio.get_running_loop()
         self._pool = Pool(self.connect, self.address.pool)
-        self._hints = Hints(self, self.schema, listening=not self.address.pooled, sending=self.address.notify)
+        self._hints = Hints(self, self._channel, listening=not self.address.pooled, sending=self.address.notify)
 
     def _lost(self, error: BaseException) -> None:
         if not self._away:
@@ -323,6 +324,11 @@ class Engine:
             await self._pool.run(self._measure)
 
     # News
+
+    @property
+    def channel(self) -> str | None:
+        """Where to send a hint that also this store shall hear of; None if none are to be sent."""
+        return self._channel if self.address.notify else None
 
     def hint(self) -> list[str] | None:
         """A hint that the next statement may send with its commit; None: one will be sent afterwards."""

@@ -49,10 +49,11 @@ class Finished(Generic[T]):
                 self._ended(error)
                 raise
             except BaseException as error:
-                if shelter is None or shelter.is_left:
+                # An error of what was awaited is met by the next step, also if that was cancelled.
+                caused = shelter is not None and not shelter.is_left and awaited.done()
+                if isinstance(error, asyncio.CancelledError) and not (caused and awaited.cancelled()):
                     self._leave(steps, awaited)
-                    raise asyncio.CancelledError(*error.args) from None
-                # Else it is the error of what was awaited, which the next step will meet by itself.
+                    raise
 
     def _leave(self, steps: Steps, awaited: asyncio.Future[Any] | None) -> None:
         """The caller leaves: the rest is done in a task that whoever cancels him cannot reach."""

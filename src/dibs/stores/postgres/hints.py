@@ -65,10 +65,10 @@ class Hints:
     and once for all of them.
     """
 
-    def __init__(self, line: Line, schema: str, *, listening: bool, sending: bool) -> None:
+    def __init__(self, line: Line, channel: str, *, listening: bool, sending: bool) -> None:
         self._number = 0
         self._line = line
-        self._channel = f"dibs:{schema}"
+        self._channel = channel
         self._listening = listening
         self._sending = sending
         self._origin = os.urandom(4).hex()

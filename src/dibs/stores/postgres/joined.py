@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
 
 _PLACEHOLDER = re.compile(r"\$(\d+)")
-_BEGIN = "SELECT current_setting('transaction_isolation'), dibs.hold_floors()::text"
+_BEGIN = """
+SELECT current_setting('transaction_isolation'), dibs.hold_floors()::text,
+    CASE WHEN $1::text IS NOT NULL THEN pg_notify($1::text, '')::text END
+"""
 
 
 class Joined:
@@ -52,8 +55,8 @@ class Joined:
         """Whether it sees things as they were when its transaction began."""
 
     async def begin(self) -> None:
-        """From now on, and until the transaction ends, no lane is retired."""
-        [[isolation, _]] = await self._way.fetch(self._engine.text(_BEGIN), ())
+        """From now on, and until the transaction ends, no lane is retired. If it commits, a hint leaves with it."""
+        [[isolation, *_]] = await self._way.fetch(self._engine.text(_BEGIN), (self._engine.channel,))
         self.snapshot_is_old = isolation != "read committed"
 
     def savepoint(self) -> AbstractAsyncContextManager[Any]:
@@ -82,7 +85,7 @@ class Joined:
         return (await self.fetch(sql, *args))[0][0]
 
     def changed(self) -> None:
-        """Nothing was committed yet, and nobody tells us when it is."""
+        """Nothing was committed yet; the hint will tell when it is."""
 
 
 class _Asyncpg:

@@ -81,7 +81,7 @@ class Pool:
             except asyncio.CancelledError:
                 if waiter.done() and not waiter.cancelled():
                     self._pass_on(waiter.result())
-                else:
+                elif waiter in self._line:
                     self._line.remove(waiter)
                 raise
             if given is not None:
