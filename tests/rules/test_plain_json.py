@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dibs.errors import Invalid
-from dibs.rules.plain_json import MAX_DEPTH, clean, clean_text, content_key, json_bytes
+from dibs.rules.plain_json import MAX_DEPTH, clean, clean_text, content_key, json_bytes, many_json_bytes
 
 MIB = 1 << 20
 
@@ -161,6 +161,34 @@ def test_a_value_with_too_many_bytes_is_refused() -> None:
     assert len(as_json("x" * (MIB - 2))) == MIB
     assert "1,048,577 bytes as JSON; at most 1,048,576" in refusal("x" * (MIB - 1))
     refusal("x" * 10_000_000)
+
+
+@given(st.lists(plain, max_size=5))
+def test_many_at_once_are_what_each_is_by_itself(values: list[Any]) -> None:
+    together = many_json_bytes(values, max_bytes=MIB)
+    # None: one has many brackets, and is to be looked at by itself.
+    assert together in ([as_json(value) for value in values], None)
+    if all(len(as_json(value)) <= MAX_DEPTH for value in values):
+        assert together is not None
+
+
+@pytest.mark.parametrize(
+    "doubtful",
+    [
+        math.nan,
+        "a\0b",
+        "\ud800",
+        {1: 2},
+        {1, 2},
+        (1, 2),
+        object(),
+        pytest.param(nested(MAX_DEPTH + 1, "list"), id="deep"),
+        pytest.param(nested(100_000, "list"), id="absurdly deep"),
+        pytest.param("x" * MIB, id="long"),
+    ],
+)
+def test_among_many_one_that_is_in_doubt_is_left_to_be_looked_at(doubtful: Any) -> None:
+    assert many_json_bytes([{"fine": 1}, doubtful, "fine"], max_bytes=MIB) is None
 
 
 @pytest.mark.parametrize(

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.lanes import Lanes
     from dibs.stores.values import Draft, LateDrafts
 
-_ADD_ONE = "SELECT dibs.add_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)"
+_ADD_ONE = "SELECT dibs.add_one($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
 _ADD = "SELECT dibs.add($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)"
 
 
 async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
     """Add standalone tasks."""
     drafts = insertion.drafts
+    one = len(drafts) == 1 and _is_usual(drafts[0])
     try:
-        now = await (_add_one(engine, lanes, drafts) if len(drafts) == 1 else _add_some(engine, lanes, drafts))
+        now = await (_add_one(engine, lanes, drafts) if one else _add_some(engine, lanes, drafts))
     except UniqueViolationError:
         # Some of them are here already: the connection was lost after an earlier call, or the ids were given twice.
         return await inserting.insert(engine, lanes, insertion)
@@ -41,12 +42,25 @@ async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
 
 async def _add_one(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
     [draft], [spec] = drafts, specs_of(drafts)
-    keys = [draft.lane] if draft.fallback_lane is None else [draft.lane, draft.fallback_lane]
-    start = (engine.at, draft.task.project, draft.task.id, spec, len(draft.payload))
+    task, lane = draft.task, draft.lane
     while True:
-        numbers = lanes.known(keys) or await lanes.numbers(keys)
+        numbers = lanes.known([lane]) or await lanes.numbers([lane])
         hint = engine.hint()
-        now: int | None = await engine.value(_ADD_ONE, *start, *_frame(draft, numbers), hint)
+        now: int | None = await engine.value(
+            _ADD_ONE,
+            engine.at,
+            task.project,
+            task.id,
+            spec,
+            len(draft.payload),
+            task.type,
+            numbers[lane],
+            task.priority,
+            lane.boost,
+            task.max_attempts,
+            task.timeout,
+            hint,
+        )
         if now is not None:
             engine.changed(hinted=hint is not None)
             return now
@@ -85,6 +99,16 @@ def _is_typical(draft: Draft) -> bool:
     """Whether it is in everything that a frame holds like others of its kind."""
     task = draft.task
     return draft.kind is not None and not draft.weight and task.deadline is None and task.run_after is None
+
+
+def _is_usual(draft: Draft) -> bool:
+    """Whether it has nothing that `add_one` cannot keep."""
+    return (
+        _is_typical(draft)
+        and draft.fallback_lane is None
+        and draft.task.user is None
+        and draft.task.on_deadline == "keep"
+    )
 
 
 def _frames(drafts: list[Draft]) -> tuple[list[int], list[Draft]]:

@@ -66,59 +66,41 @@ BEGIN
     RETURN at;
 END $$;
 
--- One standalone task: as `add`, without the arrays. `p_hint`: a hint that leaves with the commit, [channel, payload].
+-- One standalone task that is ready at once and has nothing unusual about it: most come like this. Each statement,
+-- expression and column less is felt. `p_hint`: a hint that leaves with the commit, [channel, payload].
 CREATE OR REPLACE FUNCTION dibs.add_one(
-    p_now bigint, p_project text, p_id text, p_spec text, p_bytes integer,
-    p_type text, p_lane integer, p_fallback integer, p_priority float8, p_boost float8, p_weight integer,
-    p_max_attempts integer, p_timeout float8, p_user text, p_deadline bigint, p_on_deadline text, p_run_after bigint,
-    p_hint text[]
+    p_now bigint, p_project text, p_id text, p_spec text, p_bytes integer, p_type text, p_lane integer,
+    p_priority float8, p_boost float8, p_max_attempts integer, p_timeout float8, p_hint text[]
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-    at bigint;
     -- As hold_floors(), which would cost a statement.
     held boolean := pg_advisory_xact_lock_shared('dibs.lanes'::regclass::oid::integer, 0) IS NULL;
-    floor_of float8;
-    is_ready boolean;
-    state text := 'ready';
+    at bigint;
     ranked float8;
+    floor_of float8;
     number bigint;
 BEGIN
-    SELECT l.low INTO floor_of FROM dibs.lanes l
-    WHERE l.id = p_lane AND l.retired_at IS NULL;
-    IF NOT FOUND THEN
+    SELECT l.low, coalesce(p_now, dibs.micros()), nextval('dibs.specs_n_seq') INTO floor_of, at, number
+    FROM dibs.lanes l WHERE l.id = p_lane AND l.retired_at IS NULL;
+    IF number IS NULL THEN
         RETURN NULL;
     END IF;
-    at := coalesce(p_now, dibs.micros());
-    is_ready := p_run_after IS NULL OR p_run_after <= at;
-    IF is_ready THEN
-        ranked := dibs.rank(p_priority, p_boost, at, p_weight, p_deadline, at);
-        IF ranked < floor_of THEN
-            INSERT INTO dibs.lows (lane, rank) VALUES (p_lane, ranked);
-        END IF;
-    ELSE
-        state := 'scheduled';
+    ranked := dibs.rank(p_priority, p_boost, at, 0, NULL, at);
+    IF ranked < floor_of THEN
+        INSERT INTO dibs.lows (lane, rank) VALUES (p_lane, ranked);
     END IF;
     -- Three rows, one statement: starting each of three costs more than its row.
-    number := nextval('dibs.specs_n_seq');
     WITH spec AS (
-        INSERT INTO dibs.specs (
-            n, created_at, deadline, timeout_s, max_attempts, fallback_lane, id, project, type, "user", on_deadline, spec
-        ) VALUES (
-            number, at, p_deadline, p_timeout, p_max_attempts, p_fallback, p_id, p_project, p_type, p_user, p_on_deadline, p_spec
-        )
+        INSERT INTO dibs.specs (n, created_at, timeout_s, max_attempts, id, project, type, spec)
+        VALUES (number, at, p_timeout, p_max_attempts, p_id, p_project, p_type, p_spec)
     ), event AS (
-        INSERT INTO dibs.outbox (at, count, body) VALUES (
-            at, 2, '[[["task.added","task.' || state || '"],' || at || ',null,null,["' || p_id || '"]]]'
-        )
+        INSERT INTO dibs.outbox (at, count, body)
+        VALUES (at, 2, '[[["task.added","task.ready"],' || at || ',null,null,["' || p_id || '"]]]')
     )
     INSERT INTO dibs.waiting (
-        n, rank, priority, boost, updated_at, ready_at, due_at, lane, bytes, weight, solo, status, timeout_s, run_after,
-        deadline, step_at
-    )
-    VALUES (
-        number, ranked, p_priority, p_boost, at, CASE WHEN is_ready THEN at END,
-        CASE WHEN NOT is_ready THEN p_run_after END, p_lane, p_bytes, p_weight, p_max_attempts = 1, state, p_timeout,
-        p_run_after, p_deadline, CASE WHEN is_ready AND p_deadline IS NOT NULL THEN dibs.next_step_at(p_deadline, at) END
+        n, rank, priority, boost, updated_at, ready_at, lane, bytes, solo, status, timeout_s
+    ) VALUES (
+        number, ranked, p_priority, p_boost, at, at, p_lane, p_bytes, p_max_attempts = 1, 'ready', p_timeout
     );
     IF p_hint IS NOT NULL THEN
         PERFORM pg_notify(p_hint[1], p_hint[2]);
