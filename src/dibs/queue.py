@@ -463,6 +463,7 @@ class Queue:
                 outcome=Outcome.TIMED_OUT if cause == "timeout" else Outcome.FAILED,
                 crash=cause == "crash",
                 poison=self.poison,
+                now=self.store.now(),
             )
         )
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dibs.errors import Invalid
 from dibs.model.attempt import Attempt
 from dibs.model.status import Outcome, Status
-from dibs.rules import retry, validation
+from dibs.rules import limits, retry, validation
 from dibs.stores.values import BY_DUTY, Settlement, Usage
 
 if TYPE_CHECKING:
@@ -79,10 +79,20 @@ def failed(
     confirmed: bool = True,
     poison: retry.PoisonPolicy | None = None,
     by_duty: bool = False,
+    now: int = 0,
 ) -> Settlement:
-    """The attempt failed, timed out or expired; `rules.retry` says what follows."""
+    """The attempt failed, timed out or expired; `rules.retry` says what follows.
+
+    A failure for no particular reason that tells of a rate limit is one. `now`: for what it says of instants.
+    """
     text, _ = validation.clean_text(error, MAX_ERROR_CHARS)
     task, previous = claim.task, claim.previous_attempts
+    given = reason
+    if outcome is Outcome.FAILED and reason in ("error", "rate_limit") and retry_again and not crash:
+        limit = limits.recognise(text, now)
+        if limit is not None:
+            reason = "rate_limit"
+            retry_after = limit.retry_after if retry_after is None else retry_after
     verdict = retry.after_failure(
         task,
         previous,
@@ -104,7 +114,7 @@ def failed(
         fence=claim.fence,
         outcome=Outcome.RATE_LIMITED if verdict.limited else outcome,
         next=verdict.next,
-        digest=BY_DUTY if by_duty else _digest(outcome.encode(), reason.encode(), text.encode()),
+        digest=BY_DUTY if by_duty else _digest(outcome.encode(), given.encode(), text.encode()),
         delay_s=verdict.delay_s,
         counts_attempt=verdict.counts_attempt,
         counts_crash=verdict.counts_crash,

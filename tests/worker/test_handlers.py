@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -119,6 +120,28 @@ async def test_retry_later_sets_the_delay() -> None:
 
     task = await ended("memory:", app, "poll")
     assert (task.status, task.attempts, task.output) == ("completed", 2, "there")
+
+
+class Limited(Exception):
+    """What a client library for HTTP raises."""
+
+    def __init__(self, status: int, headers: dict[str, str]) -> None:
+        super().__init__("the request failed")
+        self.response = SimpleNamespace(status_code=status, headers=headers)
+
+
+@pytest.mark.parametrize(("status", "attempts"), [(429, 1), (500, 2)])
+async def test_a_response_that_is_a_rate_limit_uses_up_no_attempt(status: int, attempts: int) -> None:
+    app = dibs.App()
+
+    @app.handler("ask a model", retry="immediate")
+    async def ask(ctx: dibs.Context) -> str:
+        if not ctx.previous_attempts:
+            raise Limited(status, {"Retry-After": "0.05"})
+        return "there"
+
+    task = await ended("memory:", app, "ask a model")
+    assert (task.status, task.attempts, task.output) == ("completed", attempts, "there")
 
 
 async def test_release_gives_the_task_back_without_an_attempt() -> None:

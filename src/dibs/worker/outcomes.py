@@ -6,6 +6,7 @@ Handlers raise `RetryLater`, `Fail` or `Release`. Whatever happened becomes one 
 
 from __future__ import annotations
 
+import time
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from msgspec import Struct
 
 from dibs.errors import DibsError
 from dibs.model.status import Outcome
-from dibs.rules import validation
+from dibs.rules import limits, validation
 
 if TYPE_CHECKING:
     from dibs.model.task import Task
@@ -115,7 +116,20 @@ def ending_of(error: BaseException) -> Ending:
         case SystemExit():
             return Failed(f"the handler called sys.exit({error.code!r})")
         case _:
+            limit = _limit_of(error)
+            if limit is not None:
+                return Failed(error_text(error), reason="rate_limit", retry_after=limit.retry_after)
             return Failed(error_text(error))
+
+
+def _limit_of(error: BaseException) -> limits.Limit | None:
+    """The rate limit that a client library for HTTP raised: those we know keep the response in `response`."""
+    response = getattr(error, "response", None)
+    status = getattr(response, "status_code", None) or getattr(response, "status", None)
+    headers: Any = getattr(response, "headers", None)
+    if not isinstance(status, int) or not hasattr(headers, "items"):
+        return None
+    return limits.of_response(status, headers, time.time_ns() // 1_000)
 
 
 def error_text(error: BaseException) -> str:

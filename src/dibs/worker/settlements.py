@@ -44,6 +44,7 @@ def settlement(work: Work, ending: Ending, queue: Queue) -> Settlement | None:
                 outcome=ending.outcome,
                 crash=ending.crash,
                 poison=queue.poison,
+                now=queue.store.now(),
             )
         case Released():
             return settling.released(claim, delay_s=ending.delay_s, reason=ending.reason, usage=usage)

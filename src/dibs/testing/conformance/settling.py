@@ -203,6 +203,26 @@ class Settling(Topic):
         (attempt,) = await queue.history(task.id)
         assert (attempt.number, attempt.outcome) == (0, Outcome.RATE_LIMITED)
 
+    async def test_an_error_that_tells_of_a_rate_limit_is_one(self, queue: Queue, clock: FakeClock) -> None:
+        task = await queue.add("job", max_attempts=1)
+        claim = await take(queue)
+        settled = await queue.fail(claim, "HTTP 429 Too Many Requests (Retry-After: 90)")
+        assert settled.retry_at == clock.now + timedelta(seconds=90)
+        assert await queue.fail(claim, "HTTP 429 Too Many Requests (Retry-After: 90)") == settled
+        task = await queue.get(task.id)
+        assert (task.status, task.attempts, task.reason) == (Status.RETRYING, 0, "rate_limit")
+
+    async def test_a_rate_limit_does_not_overrule_what_the_agent_says(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.add("job", max_attempts=2, retry="immediate")
+        await queue.fail(await take(queue), "rate limit", reason="invalid_output")
+        claim = await take(queue)
+        assert claim.task.attempts == 1
+        await queue.fail(claim, "rate limit: retry after 10 seconds", retry=False)
+        assert await status(queue, claim.task) == Status.DEAD_LETTERED
+        await queue.add("job")
+        settled = await queue.fail(await take(queue), "rate limit: retry after 10 seconds", retry_after=70)
+        assert settled.retry_at == clock.now + timedelta(seconds=70)
+
     async def test_a_release_counts_no_attempt(self, queue: Queue) -> None:
         task = await queue.add("job", max_attempts=1)
         await queue.release(await take(queue))
