@@ -36,6 +36,9 @@ if TYPE_CHECKING:
 EXAMPLES = int(os.environ.get("DIBS_MODEL_EXAMPLES", "0"))
 
 
+FAULTS_OF_DRAFTS = frozenset({("Conflict", "dag_closed"), ("KeyReused", "key_reused"), ("NotFound", "not_found")})
+
+
 class Stores(RuleBasedStateMachine):
     """What exists in every world, by id, and the claims that were made (each world has its own copy)."""
 
@@ -75,7 +78,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(graph=GRAPHS)
     def add_many(self, graph: list[Any]) -> None:
-        self._do(lambda queue, _: queue.add_many(self._graph(graph)))
+        self._do(lambda queue, _: queue.add_many(self._graph(graph)), faults=FAULTS_OF_DRAFTS)
 
     @rule(
         graph=GRAPHS,
@@ -83,7 +86,10 @@ class Stores(RuleBasedStateMachine):
         key=st.sampled_from([None, None, "d"]),
     )
     def add_dag(self, graph: list[Any], policy: str, key: str | None) -> None:
-        self._do(lambda queue, _: queue.add_dag("Dag", self._graph(graph), on_failure=policy, key=key))
+        self._do(
+            lambda queue, _: queue.add_dag("Dag", self._graph(graph), on_failure=policy, key=key),
+            faults=FAULTS_OF_DRAFTS,
+        )
 
     # Working
 
@@ -253,8 +259,9 @@ class Stores(RuleBasedStateMachine):
 
     # How
 
-    def _do(self, verb: Verb, *, unordered: bool = False) -> None:
-        """Give every world the same command; then they must have answered alike and be alike."""
+    def _do(self, verb: Verb, *, unordered: bool = False, faults: frozenset[Any] = frozenset()) -> None:
+        """Give every world the same command; then they must have answered alike and be alike. Of `faults` they may
+        tell of different ones: several drafts of one call may be at fault."""
         outcomes = [world.call(verb, number) for number, world in enumerate(self.worlds)]
         answers = [answer for answer, _ in outcomes]
         values = [sorted(value) if unordered and isinstance(value, list) else value for _, value in outcomes]
@@ -262,7 +269,8 @@ class Stores(RuleBasedStateMachine):
         stories = [world.new_events() for world in self.worlds]
         states = [world.state(self.tasks, self.dags) for world in self.worlds]
         for number, world in enumerate(self.worlds[1:], 1):
-            _same(world, "answer", values[0], values[number])
+            if not (_is_one_of(values[0], faults) and _is_one_of(values[number], faults)):
+                _same(world, "answer", values[0], values[number])
             _same(world, "events", stories[0], stories[number])
             for name, wanted in states[0].items():
                 _same(world, name, wanted, states[number][name])
@@ -346,6 +354,10 @@ def _sound(task: dict[str, Any] | None) -> None:
     assert (task["status"] == Status.RETRYING) == (task["retry_at"] is not None), task
     assert task["attempts"] < task["max_attempts"], task
     assert task["crashes"] <= task["attempts"] <= task["fence"], task
+
+
+def _is_one_of(value: Any, faults: frozenset[Any]) -> bool:
+    return isinstance(value, tuple) and value in faults
 
 
 def _same(world: World, what: str, wanted: Any, found: Any) -> None:

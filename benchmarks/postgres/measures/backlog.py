@@ -1,7 +1,7 @@
 """Backlog: is work taken as fast with a million tasks waiting as with twenty thousand?
 
 The rate is that of handler starts, over as many of them in both cases; the worker goes on after the last one counted.
-Twenty thousand are soon done, so there it takes several passes, each with a new worker; with a million waiting it is one.
+Twenty thousand are soon done, so there it takes several passes, each with a new worker; with a million it is one pass.
 The first starts of each worker are left out: it connects, the server plans its statements and reads its pages.
 dibs is also measured with its tasks spread over 50 lanes (a type for each, mixed boosts and priorities), and by how
 long a claim of one task takes: what was claimed is completed and replaced outside the timing, and the two backlogs take

@@ -108,7 +108,7 @@ class Store(Protocol):
         that task if the body hash is equal, else KeyReused and nothing is added. Two drafts of one call with the same
         key: one task. Unknown parent: NotFound, field `after` or `after_ended` as it was named. A dag named by
         `task.dag_id` that does not exist: NotFound, field `dag`; that is failed, cancelled or closing: Conflict
-        `dag_closed`.
+        `dag_closed`. Where several drafts are at fault, one of them is told of.
 
         A dependency on a task that ended is decided here: satisfied ones resolve; an `after` on a task
         that ended badly makes the new task cancelled (`dependency_failed`, cause and requested as in spreading).
