@@ -61,6 +61,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("doctor", "tend", "is everything sound?"),
             ("upgrade", "tend", "bring the store's schema up to date"),
             ("prune", "tend", "delete what ended long ago"),
+            ("export", "exchange", "write all tasks to the files of another program: Loki"),
+            ("import", "exchange", "add the tasks from the files of another program: Loki"),
             ("demo", "tend", "watch a small fleet of agents build a landing page"),
         ),
     ),

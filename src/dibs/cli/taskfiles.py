@@ -85,7 +85,7 @@ def _read(path: str) -> Any:
     if len(content) > MAX_BYTES:
         raise Invalid(f"the file has more than {MAX_BYTES:,} bytes", field="file", code="too_large")
     if path.endswith((".yaml", ".yml")):
-        return _yaml(content)
+        return parse_yaml(content)
     from msgspec import DecodeError, json
 
     try:
@@ -95,10 +95,11 @@ def _read(path: str) -> Any:
     except (DecodeError, UnicodeError) as error:
         if path.endswith(".json"):
             raise Invalid(f"{path} is not JSON: {error}", field="file") from None
-        return _yaml(content)
+        return parse_yaml(content)
 
 
-def _yaml(content: bytes) -> Any:
+def parse_yaml(content: bytes) -> Any:
+    """YAML as far as it is JSON; `Invalid` if it is not, or stands for too much."""
     import yaml
 
     class Loader(yaml.SafeLoader):
