@@ -301,8 +301,8 @@ class Store(Protocol):
         ...
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
-        """Newest first. Payloads, outputs are included. At most 10,000 tasks are looked at per call. Bad cursor:
-        Invalid, field `cursor`."""
+        """Newest first. Payloads, outputs are included. A store may look at 10,000 tasks and then answer what it
+        found, with a cursor. Bad cursor: Invalid, field `cursor`."""
         ...
 
     async def dag(self, dag_id: str) -> Dag | None:
