@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dibs.stores.postgres.engine import Engine
-    from dibs.stores.postgres.lanes import Lanes
+    from dibs.stores.postgres.lanes import Lanes, Served
 
 HEARD_EVERY_S = 5.0
 RAISED_EVERY_S = 0.1
 _REMEMBERED = 1_000
 _MANY = 200_000
 
-_CLAIM = "SELECT * FROM dibs.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)"
+_CLAIM = "SELECT * FROM dibs.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
 
 _encode = msgspec.json.Encoder().encode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
@@ -50,6 +50,7 @@ class Claiming:
         while True:
             served = self._lanes.served_by(request)
             offer = self._offer(request)
+            began = monotonic()
             [found] = await self._engine.fetch(
                 _CLAIM,
                 self._engine.at,
@@ -66,6 +67,7 @@ class Claiming:
                 request.start,
                 claim_id,
                 self._raising(),
+                began >= served.look_at,
             )
             state = found["state"]
             if state == "stale":
@@ -74,8 +76,9 @@ class Claiming:
             if offer is not None:
                 self._note_heard(request, found["at"])
             if state == "none":
-                due_at = found["due_at"]
-                return Claimed(next_due_in=None if due_at is None else max(0.0, (due_at - found["at"]) / 1_000_000))
+                if found["looked"]:
+                    served.looked(found["due_at"], monotonic() - began)
+                return Claimed(next_due_in=_next_due_in(served, found))
             if state == "again":
                 return Claimed(
                     claims=[] if found["whole"] is None else reading.claims_from(found["whole"], found["at"])
@@ -110,6 +113,15 @@ class Claiming:
             self._heard.clear()
         offer = Offer(request.capabilities, request.types, request.models)
         self._heard[request.project, request.agent] = (offer, now)
+
+
+def _next_due_in(served: Served, found: Any) -> float | None:
+    """Seconds until time alone may change that there is nothing; where nobody looked just now, until somebody will."""
+    due_in = None if served.due_at is None else (served.due_at - found["at"]) / 1_000_000
+    if found["looked"]:
+        return None if due_in is None else max(0.0, due_in)
+    look_in = max(0.0, served.look_at - monotonic())
+    return look_in if due_in is None or due_in < 0 else min(due_in, look_in)
 
 
 def _claims(request: ClaimRequest, found: Any) -> list[Claim]:

@@ -6,6 +6,7 @@ Adding and settling never write a lane: only its first task does, and the duty t
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 _REMEMBERED = 1_000
 _LITTLE = 0.1
+_LOOK_EVERY_S = 1.0
+_SPENT_LOOKING = 0.01
 
 _encode = msgspec.json.Encoder().encode
 _decode_key = msgspec.json.Decoder(LaneKey).decode
@@ -32,11 +35,15 @@ class Served(Struct):
 
     `models`: what a task of each lane would be done with; None if none of them asks for a model. `shares` counts what
     was taken, old claims less and less: a guess at how far to read each lane. A wrong guess costs a second look.
+    `due_at`: when something in them is next due, as far as is known; `look_at`: when to find that out again, should it
+    be laborious.
     """
 
     lanes: list[int]
     models: list[str | None] | None
     shares: list[float]
+    due_at: int | None = None
+    look_at: float = 0.0
 
     def reads(self, limit: int) -> list[int] | None:
         """How many tasks to look at in each lane for a claim of so many; None: as many as are claimed."""
@@ -53,6 +60,11 @@ class Served(Struct):
         for place in places:
             kept[place - 1] += 1
         self.shares = [share if share > _LITTLE else 0.0 for share in kept]
+
+    def looked(self, due_at: int | None, took_s: float) -> None:
+        """Remember when something is next due. However long it took to find out, little time shall be spent on it."""
+        self.due_at = due_at
+        self.look_at = monotonic() + max(_LOOK_EVERY_S, took_s / _SPENT_LOOKING)
 
 
 class Lanes:

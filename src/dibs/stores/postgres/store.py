@@ -61,6 +61,8 @@ class PostgresStore:
         self._lanes = Lanes(self._engine)
         self._claiming = claiming.Claiming(self._engine, self._lanes)
         self._duties = timing.Duties(self._engine)
+        self._promoted = timing.Swept(self._engine)
+        self._expired = timing.Swept(self._engine)
 
     @property
     def schema_version(self) -> int:
@@ -139,10 +141,10 @@ class PostgresStore:
         await timing.postpone(self._engine, duty, delay_s)
 
     async def promote(self, limit: int) -> int:
-        return await timing.promote(self._engine, limit)
+        return await timing.promote(self._engine, self._promoted, limit)
 
     async def expired(self, limit: int) -> list[Expired]:
-        return await timing.expired(self._engine, limit)
+        return await timing.expired(self._engine, self._expired, limit)
 
     async def rerank(self, limit: int) -> int:
         return await timing.rerank(self._engine, limit)

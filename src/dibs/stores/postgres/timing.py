@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
+from dibs.model.instants import seconds
 from dibs.stores import refusals
 from dibs.stores.postgres.cascade import spread_after
 from dibs.stores.postgres.rows import expired_from
@@ -16,11 +18,13 @@ if TYPE_CHECKING:
 
 _ELECT = "SELECT won, due_at FROM dibs.elect($1, $2, $3)"
 _POSTPONE = "SELECT dibs.postpone($1, $2, $3)"
-_PROMOTE = "SELECT dibs.promote($1, $2)"
-_EXPIRED = "SELECT at, written, over FROM dibs.expired($1, $2)"
+_PROMOTE = "SELECT dibs.promote($1, $2, $3)"
+_EXPIRED = "SELECT at, written, over FROM dibs.expired($1, $2, $3)"
 _RERANK = "SELECT dibs.rerank($1, $2)"
 _OVERDUE = "SELECT ids, marked FROM dibs.overdue($1, $2, $3)"
 _WRITTEN_AT_ONCE = 1_000
+_ON_ITS_WAY_S = 5.0
+_WHOLE_EVERY_S = 60.0
 
 
 class Duties:
@@ -48,22 +52,56 @@ async def postpone(engine: Engine, duty: str, delay_s: float) -> None:
     await engine.fetch(_POSTPONE, engine.at, duty, delay_s)
 
 
-async def promote(engine: Engine, limit: int) -> int:
+class Swept:
+    """Up to when nothing is due any more, so that nobody reads the index entries of what was due long ago: they stay,
+    dead, by the million, while somebody holds an old snapshot.
+
+    Whatever becomes due later is written with a time to come. It may be on its way to its commit for a moment, and
+    clocks may be put back: hence a margin, and from time to time a look at everything.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._since = 0
+        self._whole_at = 0.0
+
+    def since(self) -> int:
+        """Nothing is due from before this."""
+        now = time.monotonic()
+        if now >= self._whole_at or self._since > self._engine.now():
+            self._whole_at = now + _WHOLE_EVERY_S
+            self._since = 0
+        return self._since
+
+    def nothing_before(self, instant: int) -> None:
+        """Somebody looked at this time, and nothing was due."""
+        self._since = instant - seconds(_ON_ITS_WAY_S)
+
+
+async def promote(engine: Engine, swept: Swept, limit: int) -> int:
     """Make due scheduled and retrying tasks ready, oldest due first."""
-    promoted = int(await engine.value(_PROMOTE, engine.at, limit))
+    now = engine.now()
+    promoted = await engine.value(_PROMOTE, engine.at, limit, swept.since())
+    if promoted is None:
+        swept.nothing_before(now)
+        return 0
     if promoted:
         engine.changed()
-    return promoted
+    return int(promoted)
 
 
-async def expired(engine: Engine, limit: int) -> list[Expired]:
+async def expired(engine: Engine, swept: Swept, limit: int) -> list[Expired]:
     """Held tasks whose time is over. Cancelled ones whose lease is over get their attempt written."""
     while True:
-        [(at, written, over)] = await engine.fetch(_EXPIRED, engine.at, limit)
+        [(at, written, over)] = await engine.fetch(_EXPIRED, engine.at, limit, swept.since())
         if written:
             engine.changed()
         if written < _WRITTEN_AT_ONCE:
-            return [] if over is None else expired_from(over, at)
+            break
+    if over is not None:
+        return expired_from(over, at)
+    swept.nothing_before(at)
+    return []
 
 
 async def rerank(engine: Engine, limit: int) -> int:

@@ -4,17 +4,18 @@
 -- none). p_reads: how many tasks to look at in each of them at first (NULL: p_limit); a guess, it decides nothing but
 -- the time this takes.
 -- p_offer: written down with the agent, if given. p_claim_id: remembered with what was claimed; it may have been used
--- before, in a call whose answer was lost. p_raise: raise floors too.
--- Answers one row. `state`: 'taken', 'none' (due_at: when time alone may change that), 'stale' (lanes changed: read them
--- again), 'again' (what the claim id stands for: `whole`). The arrays go together, best first. `whole`: those with a
+-- before, in a call whose answer was lost. p_raise: raise floors too. p_ahead: if there is nothing, find out when there
+-- may be, also where that takes long.
+-- Answers one row. `state`: 'taken', 'none' (due_at: when time alone may change that, if it `looked`), 'stale' (lanes
+-- changed: read them again), 'again' (what the claim id stands for: `whole`). The arrays go together, best first. `whole`: those with a
 -- history or dependencies, with all that belongs to them (JSON). `chosen`: the places in p_lanes they came from.
 -- Locks: claims of the project, floors (alone, if raising), task rows, dag rows.
 CREATE OR REPLACE FUNCTION dibs.claim(
     p_now bigint, p_version bigint, p_project text, p_agent text, p_offer text,
     p_lanes integer[], p_models text[], p_reads integer[],
     p_limit integer, p_max_bytes bigint, p_lease_s float8, p_start boolean,
-    p_claim_id text, p_raise boolean,
-    OUT state text, OUT at bigint, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[], OUT specs text, OUT dags text[],
+    p_claim_id text, p_raise boolean, p_ahead boolean,
+    OUT state text, OUT at bigint, OUT looked boolean, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[], OUT specs text, OUT dags text[],
     OUT parents text[], OUT priorities float8[], OUT effectives float8[], OUT created bigint[], OUT ready bigint[],
     OUT models text[], OUT timeouts float8[], OUT whole text, OUT chosen integer[]
 ) LANGUAGE plpgsql
@@ -52,6 +53,7 @@ DECLARE
     lease_until bigint;
     started bigint;
     raising boolean := false;
+    littered boolean;
 BEGIN
     PERFORM pg_advisory_xact_lock('dibs.work'::regclass::oid::integer, hashtext(p_project));
     IF p_raise THEN
@@ -160,13 +162,12 @@ BEGIN
 
     IF ranked IS NULL THEN
         state := 'none';
-        SELECT min(d.due_at) INTO due_at FROM (
-            (SELECT w.due_at FROM dibs.waiting w
-                WHERE w.status IN ('scheduled', 'retrying') AND w.due_at IS NOT NULL AND w.lane = ANY (p_lanes)
-                ORDER BY w.due_at LIMIT 1)
-            UNION ALL
-            (SELECT h.due_at FROM dibs.held h WHERE h.lane = ANY (p_lanes) ORDER BY h.due_at LIMIT 1)
-        ) d;
+        littered := dibs.dead_rows() > 20000;
+        looked := p_ahead OR NOT littered;
+        IF looked THEN
+            -- Of what was due a while ago the duties take care.
+            due_at := dibs.next_due(p_lanes, CASE WHEN littered THEN at - 5000000 ELSE 0 END);
+        END IF;
         IF raising THEN
             PERFORM dibs.raise_floors(p_lanes);
         END IF;
@@ -252,3 +253,21 @@ BEGIN
         PERFORM dibs.raise_floors(p_lanes);
     END IF;
 END $$;
+
+-- When one of the tasks of these lanes, scheduled, retrying or held, is next due, not looking at what is due before p_since.
+CREATE OR REPLACE FUNCTION dibs.next_due(p_lanes integer[], p_since bigint) RETURNS bigint LANGUAGE sql
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+    SELECT min(d.due_at) FROM (
+        (SELECT w.due_at FROM dibs.waiting w
+            WHERE w.status IN ('scheduled', 'retrying') AND w.due_at >= p_since AND w.lane = ANY (p_lanes)
+            ORDER BY w.due_at LIMIT 1)
+        UNION ALL
+        (SELECT h.due_at FROM dibs.held h WHERE h.due_at >= p_since AND h.lane = ANY (p_lanes) ORDER BY h.due_at LIMIT 1)
+    ) d
+$$;
+
+-- About how many dead rows, and index entries of them, are in the way of whoever looks for what is due.
+CREATE OR REPLACE FUNCTION dibs.dead_rows() RETURNS bigint LANGUAGE sql AS $$
+    SELECT pg_stat_get_dead_tuples('dibs.held'::regclass) + pg_stat_get_dead_tuples('dibs.waiting'::regclass)
+$$;

@@ -41,23 +41,26 @@ CREATE OR REPLACE FUNCTION dibs.postpone(p_now bigint, p_duty text, p_delay_s fl
     ON CONFLICT (name) DO UPDATE SET due_at = greatest(d.due_at, excluded.due_at)
 $$;
 
--- Make due scheduled and retrying tasks ready, oldest due first. How many. Two who do this at once share the work.
+-- Make due scheduled and retrying tasks ready, oldest due first. How many; NULL: nothing is due. Two who do this at once
+-- share the work. p_since: nothing was due before that.
 -- Reads only while nothing is due. Locks: floors (shared), task rows without waiting.
-CREATE OR REPLACE FUNCTION dibs.promote(p_now bigint, p_limit integer) RETURNS integer LANGUAGE plpgsql
+CREATE OR REPLACE FUNCTION dibs.promote(p_now bigint, p_limit integer, p_since bigint) RETURNS integer LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
     at bigint := coalesce(p_now, dibs.micros());
     due bigint[];
 BEGIN
-    PERFORM 1 FROM dibs.waiting w WHERE w.status IN ('scheduled', 'retrying') AND w.due_at <= at LIMIT 1;
+    PERFORM 1 FROM dibs.waiting w
+    WHERE w.status IN ('scheduled', 'retrying') AND w.due_at >= p_since AND w.due_at <= at LIMIT 1;
     IF NOT FOUND THEN
-        RETURN 0;
+        RETURN NULL;
     END IF;
     PERFORM dibs.hold_floors();
     at := coalesce(p_now, dibs.micros());
     SELECT array_agg(f.n) INTO due FROM (
-        SELECT w.n FROM dibs.waiting w WHERE w.status IN ('scheduled', 'retrying') AND w.due_at <= at
+        SELECT w.n FROM dibs.waiting w
+        WHERE w.status IN ('scheduled', 'retrying') AND w.due_at >= p_since AND w.due_at <= at
         ORDER BY w.due_at, w.n LIMIT p_limit FOR UPDATE SKIP LOCKED
     ) f;
     PERFORM dibs.publish(dibs.make_ready(due, at), at);
@@ -65,10 +68,10 @@ BEGIN
 END $$;
 
 -- Held tasks whose time is over, longest first, as whole_held has them. Tasks cancelled while held whose lease is over
--- get their attempt written, at most 1,000 of them: `written` says how many.
+-- get their attempt written, at most 1,000 of them: `written` says how many. p_since: nothing held was due before that.
 -- Reads only while there is none of these. Locks: rows of ended without waiting.
 CREATE OR REPLACE FUNCTION dibs.expired(
-    p_now bigint, p_limit integer, OUT at bigint, OUT written integer, OUT over text
+    p_now bigint, p_limit integer, p_since bigint, OUT at bigint, OUT written integer, OUT over text
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
@@ -88,7 +91,8 @@ BEGIN
         END LOOP;
     END IF;
     SELECT array_agg(f.n ORDER BY f.due_at, f.n) INTO late FROM (
-        SELECT h.n, h.due_at FROM dibs.held h WHERE h.due_at <= at ORDER BY h.due_at, h.n LIMIT p_limit
+        SELECT h.n, h.due_at FROM dibs.held h WHERE h.due_at >= p_since AND h.due_at <= at
+        ORDER BY h.due_at, h.n LIMIT p_limit
     ) f;
     IF late IS NOT NULL THEN
         over := dibs.whole_held(late, NULL, NULL, at);
