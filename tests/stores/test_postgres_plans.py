@@ -10,12 +10,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import asyncpg
 import pytest
 
 from dibs import settling
 from dibs.model.task import NewTask
 from dibs.queue import Queue
 from dibs.stores.postgres import PostgresStore, opening
+from dibs.stores.values import ClaimRequest
+from dibs.testing import FakeClock
 from tests.servers.postgres import shared_url
 
 if TYPE_CHECKING:
@@ -28,6 +31,7 @@ LANES = 5
 LIMIT = 100
 WAITING = 50_000
 ENDED = 50_000
+SETTLED = 21_000
 DATES = ("waiting_step_at_idx", "waiting_deadline_n_idx", "held_step_at_idx", "held_deadline_n_idx")
 """Indexes that both parts of `work` have."""
 
@@ -71,11 +75,11 @@ WHERE c.relnamespace = (SELECT relnamespace FROM pg_class WHERE oid = 'dibs.work
 
 
 @asynccontextmanager
-async def fresh_queue() -> AsyncIterator[Queue]:
+async def fresh_queue(clock: FakeClock | None = None) -> AsyncIterator[Queue]:
     """A queue on a schema of its own: its tables are swollen afterwards. All its statements share one connection."""
     url = shared_url()
     schema = f"plans_{os.urandom(5).hex()}"
-    store = PostgresStore(f"{url}{'&' if '?' in url else '?'}schema={schema}&pool=1")
+    store = PostgresStore(f"{url}{'&' if '?' in url else '?'}schema={schema}&pool=1", clock=clock)
     await store.connect()
     engine = store._engine
     try:
@@ -86,6 +90,18 @@ async def fresh_queue() -> AsyncIterator[Queue]:
     finally:
         await engine.fetch(f"DROP SCHEMA {schema} CASCADE")
         await store.close()
+
+
+@asynccontextmanager
+async def old_snapshot() -> AsyncIterator[None]:
+    """Somebody looks at the database as it is now, and keeps looking."""
+    connection = await asyncpg.connect(shared_url())
+    try:
+        await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        await connection.fetch("SELECT count(*) FROM pg_class")
+        yield
+    finally:
+        await connection.close()
 
 
 async def fill(queue: Queue) -> list[str]:
@@ -348,5 +364,52 @@ def test_people_can_look_at_tasks_with_sql(postgres_url: str) -> None:
             assert await engine.value("SELECT count(*) FROM dibs.tasks WHERE status = 'ready'") == 1
         finally:
             await queue.close()
+
+    asyncio.run(story())
+
+
+def test_what_was_due_long_ago_is_not_read_again_and_again_behind_an_old_snapshot() -> None:
+    async def story() -> None:
+        clock = FakeClock()
+        async with fresh_queue(clock) as queue, old_snapshot():
+            store = queue.store
+            for _ in range(SETTLED // 1_000):
+                await queue.add_many([NewTask("job") for _ in range(1_000)])
+                await complete(queue, await queue.claim("ada", limit=1_000))
+            await engine_of(queue).fetch("SELECT pg_stat_force_next_flush()")
+            answers = []
+
+            async def claim() -> None:
+                answers.append(await store.claim(ClaimRequest(agent="ada")))
+
+            assert (await read_by(queue, claim))["held_over"][1] >= SETTLED
+            assert (await read_by(queue, claim))["held_over"][1] == 0
+            nothing_known, remembered = answers
+            assert nothing_known.next_due_in is None
+            assert remembered.next_due_in is not None
+            assert remembered.next_due_in > 0, "it would ask again at once"
+
+            clock.advance(120)
+            assert (await read_by(queue, lambda: store.expired(10)))["held_over"][1] >= SETTLED
+            assert (await read_by(queue, lambda: store.expired(10)))["held_over"][1] == 0
+            task = await queue.add("job")
+            await queue.claim("bob", lease=10)
+            clock.advance(11)
+            assert [over.claim.task.id for over in await store.expired(10)] == [task.id]
+
+    asyncio.run(story())
+
+
+def test_what_is_promoted_late_is_still_promoted() -> None:
+    """Nobody looks before the time at which nothing was due; what becomes due later always is due after it."""
+
+    async def story() -> None:
+        clock = FakeClock()
+        async with fresh_queue(clock) as queue:
+            assert await queue.store.promote(10) == 0
+            await queue.add("job", run_after=3)
+            assert await queue.store.promote(10) == 0
+            clock.advance(3600)
+            assert await queue.store.promote(10) == 1
 
     asyncio.run(story())
