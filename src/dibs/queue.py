@@ -53,11 +53,14 @@ if TYPE_CHECKING:
 
     from dibs.model.attempt import Attempt
     from dibs.model.dag import Dag
+    from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
     from dibs.model.retry import Retry
     from dibs.model.views import Page, Stats, Why
     from dibs.rules.retry import PoisonPolicy
+    from dibs.rules.review import Ruling
     from dibs.stores.contract import Store
+    from dibs.stores.deadletters import DeadFilter
 
 LATER = ("ask", "answer", "inbox", "register_agent", "agents", "drain_agent", "unregister_agent")
 """Verbs that are announced and not there yet."""
@@ -572,13 +575,73 @@ class Queue:
         body = body_hash = None
         delay_s = validation.duration_s(delay, "delay", high=MAX_WAIT_S * 365)
         if payload is not None:
-            body = validation.json_bytes(payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
-            task = await self.get(task_id)
-            if task.key is not None:
-                body_hash = validation.content_key(task.type, body)
+            body, body_hash = await self._another_payload(task_id, payload)
         return await self.store.revive(
             id_of(task_id), payload=body, body_hash=body_hash, delay_s=delay_s, keep_steps=keep_steps
         )
+
+    async def _another_payload(self, task_id: Any, payload: Any) -> tuple[bytes, str | None]:
+        """A new payload as JSON; where the task has a key, with the hash of the request that it makes."""
+        body = validation.json_bytes(payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
+        task = await self.get(task_id)
+        return body, None if task.key is None else validation.content_key(task.type, body)
+
+    async def review(
+        self,
+        task_id: Any,
+        resolution: str,
+        *,
+        by: str,
+        note: str | None = None,
+        to: str | None = None,
+        payload: Any = None,
+        delay: Any = 0,
+        keep_steps: bool = True,
+    ) -> Task:
+        """Decide about a dead letter: `retried`, `dropped` (cancelled), `escalated` (`to` whom) or `kept`.
+
+        The decision is recorded in the task's `reviews` with its author; `payload`, `delay` and `keep_steps` are those
+        of `retry`, and a retry with another payload is recorded as `retried_modified`. Raises IllegalTransition if the
+        task is no dead letter (any more), else what `retry` raises.
+        """
+        from dibs.rules import review
+
+        id = id_of(task_id)
+        ruling = review.ruling(resolution, by=by, note=note, to=to, delay=delay, with_payload=payload is not None)
+        ruling.keep_steps = keep_steps
+        if payload is not None:
+            ruling.payload, ruling.body_hash = await self._another_payload(id, payload)
+        [answer] = await self._review([id], ruling)
+        return raised(answer)
+
+    async def review_many(
+        self,
+        task_ids: Sequence[Any],
+        resolution: str,
+        *,
+        by: str,
+        note: str | None = None,
+        to: str | None = None,
+        delay: Any = 0,
+    ) -> list[Task | DibsError]:
+        """Decide alike about many dead letters (`dead_letter_ids` names them), in commits of about a hundred; the task
+        or an error each. Retry the oldest first: a task can only live again after the ones it depends on."""
+        from dibs.rules import review
+
+        ruling = review.ruling(resolution, by=by, note=note, to=to, delay=delay, with_payload=False)
+        return await self._review([id_of(task_id) for task_id in task_ids], ruling)
+
+    async def _review(self, ids: list[str], ruling: Ruling) -> list[Task | DibsError]:
+        from dibs.rules import review
+
+        if ruling.resolution == review.DROPPED:
+            # What follows from a dead letter is not what follows from a cancelled task.
+            while await self.store.spread():
+                pass
+        answers: list[Task | DibsError] = []
+        for start in range(0, len(ids), review.AT_ONCE):
+            answers += await self.store.review(ids[start : start + review.AT_ONCE], ruling)
+        return answers
 
     async def link(self, task_id: Any, after: Sequence[Any] = (), *, after_ended: Sequence[Any] = ()) -> Task:
         """Make a task that has not started wait for others too. Raises CycleDetected naming the cycle."""
@@ -675,6 +738,80 @@ class Queue:
             text=optional(text, "text"),
         )
         return await self.store.find(wanted, validation.whole(limit, "limit", 1, MAX_LIMIT), optional(cursor, "cursor"))
+
+    async def dead_letters(
+        self,
+        type: str | None = None,
+        tag: str | None = None,
+        dag: Any = None,
+        user: str | None = None,
+        text: str | None = None,
+        *,
+        fingerprint: str | None = None,
+        since: Any = None,
+        until: Any = None,
+        reviewed: bool | None = None,
+    ) -> list[DeadGroup]:
+        """Dead letters in groups of one type and one kind of failure (`fingerprint`), the largest group first.
+
+        `since` and `until` say when they dead-lettered: instants, or durations before now (`"2h"`). `reviewed` picks
+        those about which something, or nothing, was decided; the other filters are those of `find`.
+        """
+        return await self.store.dead_letters(
+            self._dead_filter(type, tag, dag, user, text, fingerprint, since, until, reviewed)
+        )
+
+    async def dead_letter_ids(
+        self,
+        type: str | None = None,
+        tag: str | None = None,
+        dag: Any = None,
+        user: str | None = None,
+        text: str | None = None,
+        *,
+        fingerprint: str | None = None,
+        since: Any = None,
+        until: Any = None,
+        reviewed: bool | None = None,
+        limit: int | None = None,
+        before: Any = None,
+    ) -> list[str]:
+        """The ids of the dead letters that fit (as for `dead_letters`), the newest task first; all of them, or `limit`
+        of those that were added before the task `before`."""
+        wanted = self._dead_filter(type, tag, dag, user, text, fingerprint, since, until, reviewed)
+        most = None if limit is None else validation.whole(limit, "limit", 1, MAX_LIMIT)
+        return await self.store.dead_letter_ids(wanted, most, None if before is None else id_of(before, "before"))
+
+    def _dead_filter(
+        self,
+        type: Any,
+        tag: Any,
+        dag: Any,
+        user: Any,
+        text: Any,
+        fingerprint: Any,
+        since: Any,
+        until: Any,
+        reviewed: Any,
+    ) -> DeadFilter:
+        if reviewed not in (None, True, False):
+            raise Invalid(f"reviewed must be True, False or None, not {reviewed!r:.80}.", field="reviewed")
+        from dibs.rules import review
+        from dibs.stores.deadletters import DeadFilter
+
+        now = self.store.now()
+        return DeadFilter(
+            project=self.project,
+            type=optional(type, "type"),
+            fingerprint=optional(fingerprint, "fingerprint"),
+            tag=optional(tag, "tag"),
+            dag=None if dag is None else id_of(dag, "dag"),
+            user=optional(user, "user"),
+            text=optional(text, "text"),
+            since=None if since is None else review.past_instant(since, "since", now),
+            until=None if until is None else review.past_instant(until, "until", now),
+            reviewed=reviewed,
+        )
 
     async def why(self, task_id: Any) -> Why:
         """Why the task is where it is, in one sentence, and what would help."""

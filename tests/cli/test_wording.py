@@ -79,6 +79,8 @@ def test_an_event_says_who_why_and_what() -> None:
     )
     assert wording.about_event(event) == "coder-1 · error · 50% · half · first"
     assert wording.about_event(event, None) == "coder-1 · error · 50% · half · first second"
+    decided = Event(seq=2, type="task.reviewed", at=NOW, reason="kept", data={"by": "grace", "note": "known"})
+    assert wording.about_event(decided) == "grace · kept · known"
 
 
 def test_the_tree_says_what_matters_in_each_status() -> None:

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from dibs.errors import DibsError
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag
 from dibs.model.ids import dag_of
@@ -22,8 +23,22 @@ from dibs.model.status import FINAL, HELD, Status
 from dibs.model.task import NewTask, Task
 from dibs.stores.values import Entry
 from dibs.testing import FakeClock
-from tests.model.wishes import CLAIMS, EDGES, ENTRIES, FAILURES, FILTERS, GRAPHS, NUMBERS, SECONDS, SPECS, USAGE, WEEK
-from tests.model.worlds import World, open_worlds, scratch_folder
+from tests.model.wishes import (
+    CLAIMS,
+    DEAD,
+    DECISIONS,
+    EDGES,
+    ENTRIES,
+    FAILURES,
+    FILTERS,
+    GRAPHS,
+    NUMBERS,
+    SECONDS,
+    SPECS,
+    USAGE,
+    WEEK,
+)
+from tests.model.worlds import World, open_worlds, plain, scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -224,6 +239,23 @@ class Stores(RuleBasedStateMachine):
         self._do(lambda queue, _: queue.retry(task_id, payload=payload, delay=delay, keep_steps=keep_steps))
 
     @precondition(lambda self: self.tasks)
+    @rule(number=NUMBERS, decision=DECISIONS)
+    def review(self, number: int, decision: dict[str, Any]) -> None:
+        dead = [task_id for task_id in self.tasks if self._status(task_id) == Status.DEAD_LETTERED]
+        choices = dead if dead and number % 8 else self.tasks
+        task_id = choices[number % len(choices)]
+        self._do(lambda queue, _: queue.review(task_id, by="grace", **decision))
+
+    @rule(resolution=st.sampled_from(["retried", "retried", "dropped", "kept"]), question=DEAD)
+    def review_many(self, resolution: str, question: dict[str, Any]) -> None:
+        async def decide(queue: Queue, _: int) -> list[Any]:
+            ids = await queue.dead_letter_ids(**question)
+            answers = await queue.review_many(ids[::-1], resolution, by="grace")
+            return [answer.code if isinstance(answer, DibsError) else answer for answer in answers]
+
+        self._do(decide)
+
+    @precondition(lambda self: self.tasks)
     @rule(number=NUMBERS, edges=EDGES)
     def link(self, number: int, edges: list[Any]) -> None:
         task_id = self.tasks[number % len(self.tasks)]
@@ -256,6 +288,13 @@ class Stores(RuleBasedStateMachine):
         for world, page in zip(self.worlds[1:], pages[1:], strict=True):
             assert [task.id for task in page.items] == first, world.name
             assert (page.cursor is None) == (pages[0].cursor is None), world.name
+
+    @rule(question=DEAD)
+    def dead_letters(self, question: dict[str, Any]) -> None:
+        for verb in ("dead_letters", "dead_letter_ids"):
+            answers = [plain(world.read(getattr(world.queue, verb)(**question))) for world in self.worlds]
+            for world, answer in zip(self.worlds[1:], answers[1:], strict=True):
+                _same(world, verb, answers[0], answer)
 
     # How
 

@@ -89,6 +89,33 @@ FAILURES = st.fixed_dictionaries(
     },
 )
 
+DECISIONS = st.sampled_from(
+    [
+        {"resolution": "retried"},
+        {"resolution": "retried", "delay": 6, "note": "later"},
+        {"resolution": "retried", "payload": {"new": True}},
+        {"resolution": "dropped", "note": "enough"},
+        {"resolution": "escalated", "to": "oncall"},
+        {"resolution": "kept"},
+        {"resolution": "kept"},
+    ]
+)
+"""What a person decides about a dead letter."""
+
+DEAD = st.fixed_dictionaries(
+    {},
+    optional={
+        "type": st.sampled_from(TYPES),
+        "tag": st.just("t"),
+        "user": st.just("grace"),
+        "text": st.sampled_from(["refused", "x"]),
+        "fingerprint": st.just("expired"),
+        "since": st.just(1800),
+        "until": st.just(5),
+        "reviewed": st.booleans(),
+    },
+)
+
 FILTERS = st.fixed_dictionaries(
     {},
     optional={

@@ -41,9 +41,15 @@ def test_cancel_ends_whatever_is_not_final() -> None:
 
 def test_only_retry_leaves_a_final_status_and_nothing_leaves_completed() -> None:
     assert TABLE[Status.COMPLETED] == {}
-    assert set(TABLE[Status.DEAD_LETTERED]) == set(TABLE[Status.CANCELLED]) == {Verb.RETRY}
+    assert set(TABLE[Status.DEAD_LETTERED]) == {Verb.RETRY, Verb.DROP}
+    assert set(TABLE[Status.CANCELLED]) == {Verb.RETRY}
     for status in set(Status) - FINAL:
         assert allowed(status, Verb.RETRY) == frozenset()
+
+
+def test_only_a_dead_letter_is_dropped_and_then_it_is_cancelled() -> None:
+    assert [status for status in Status if allowed(status, Verb.DROP)] == [Status.DEAD_LETTERED]
+    assert allowed(Status.DEAD_LETTERED, Verb.DROP) == {Status.CANCELLED}
 
 
 def test_only_ready_tasks_are_claimed() -> None:

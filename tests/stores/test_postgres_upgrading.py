@@ -21,6 +21,9 @@ from tests.servers import small
 BEFORE_HELD = 2
 """The last version in which all that has not ended was one table."""
 
+_COLUMNS = """
+SELECT column_name FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position
+"""
 _TABLES = """
 SELECT c.relname::text FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
 WHERE s.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'meta'
@@ -69,8 +72,10 @@ async def copy_rows(url: str, source: str, target: str) -> None:
     connection = await asyncpg.connect(url.partition("?")[0])
     try:
         for [table] in await connection.fetch(_TABLES, source):
-            rows = f"SELECT * FROM {source}.{table}"
-            await connection.execute(f"INSERT INTO {target}.{table} OVERRIDING SYSTEM VALUE {rows}")
+            # Columns that came later are empty here.
+            known = ", ".join(f'"{column}"' for [column] in await connection.fetch(_COLUMNS, target, table))
+            rows = f"SELECT {known} FROM {source}.{table}"
+            await connection.execute(f"INSERT INTO {target}.{table} ({known}) OVERRIDING SYSTEM VALUE {rows}")
         version = await connection.fetchval(f"SELECT value FROM {source}.meta WHERE name = 'lanes'")
         await connection.execute(f"UPDATE {target}.meta SET value = $1 WHERE name = 'lanes'", version)
         for table, column in (("specs", "n"), ("edges", "id"), ("outbox", "id"), ("lanes", "id")):

@@ -41,6 +41,12 @@ SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
         "after",
     ),
     "no_dag": (["d", "dag"], NotFound, "There is no dag d.", "dag"),
+    "no_dead_letter": (
+        ["t", "ready"],
+        IllegalTransition,
+        "Task t is ready, not dead-lettered: there is nothing to decide about it.",
+        None,
+    ),
     "no_parent": (["t", "after_ended"], NotFound, "There is no task t to depend on.", "after_ended"),
     "no_task": (["t"], NotFound, "There is no task t.", None),
     "no_task_or_dag": (["x"], NotFound, "There is no task or dag x.", None),

@@ -52,7 +52,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("retry", "steer", "give a dead-lettered or cancelled task a new life"),
             ("priority", "steer", "change how urgent a task is"),
             ("link", "steer", "make a task wait for others"),
-            ("dlq", "dlq", "dead letters, tasks that ran out of attempts: list, retry"),
+            ("dlq", "dlq", "dead letters, tasks that were given up: review, retry, drop"),
         ),
     ),
     (
@@ -76,11 +76,16 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "dlq": (
         ("ls", "list dead-lettered tasks, newest first"),
+        ("show", "one dead letter in full: attempts, cost, decisions"),
+        ("review", "decide about dead letters, group by group"),
         ("retry", "give dead-lettered tasks a new life"),
+        ("drop", "give up dead-lettered tasks for good"),
+        ("keep", "leave dead-lettered tasks as they are"),
+        ("escalate", "hand the decision to somebody"),
     ),
 }
 
-LATER = ("up", "ask", "inbox", "answer", "bench", "migrate", "dlq review", "dlq drop")
+LATER = ("up", "ask", "inbox", "answer", "bench", "migrate")
 """Commands that are promised and not there yet: they are refused as such, not as a slip of the finger."""
 
 

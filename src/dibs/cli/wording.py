@@ -145,7 +145,7 @@ def elapsed(task: Task, now: datetime) -> str:
 
 def about_event(event: Event, longest: int | None = 60) -> str:
     """What an event says beyond its type and task, on one line."""
-    parts = [event.agent or "", event.reason or ""]
+    parts = [event.agent or str(event.data.get("by") or ""), event.reason or ""]
     progress, note, error = (event.data.get(name) for name in ("progress", "note", "error"))
     if isinstance(progress, (int, float)):
         parts.append(percent(progress))

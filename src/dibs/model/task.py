@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from dibs.model.retry import Retry
+from dibs.model.review import Review
 from dibs.model.status import Status
 
 
@@ -126,6 +127,7 @@ class Task(Struct, kw_only=True, gc=False):
     exit_code: int | None = None
     poison_pill: bool = False
     cancel_reason: str | None = None
+    reviews: tuple[Review, ...] = ()
     cause: str | None = None
     overdue: bool = False
     cost_usd: float | None = None

@@ -17,10 +17,11 @@ An agent **claims** a ready task and **starts** it; a claim may do both at once.
   have all ended already it is `ready`. **ask**: it waits for a person; the **answer** makes it ready.
 
 **Cancel** ends whatever is not final, whatever it was doing. `completed`, `dead_lettered` and
-`cancelled` are final: only **retry** leaves the last two, and nothing leaves `completed`.
+`cancelled` are final: only **retry** leaves the last two, and nothing leaves `completed`. A dead letter
+that nobody wants any more is **dropped**: then it is cancelled.
 
 A verb the table does not list for a status raises `IllegalTransition` and changes nothing. Verbs that
-never move a task (renew, checkpoint, log, set_priority) are not listed.
+never move a task (renew, checkpoint, log, set_priority, a review that keeps it) are not listed.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class Verb(StrEnum):
     REJECT = "reject"
     CANCEL = "cancel"
     RETRY = "retry"
+    DROP = "drop"
 
 
 def _to(*statuses: Status) -> frozenset[Status]:
@@ -121,6 +123,7 @@ TABLE: dict[Status | None, dict[Verb, frozenset[Status]]] = {
     Status.COMPLETED: {},
     Status.DEAD_LETTERED: {
         Verb.RETRY: _NEW_LIFE,
+        Verb.DROP: _CANCELLED,
     },
     Status.CANCELLED: {
         Verb.RETRY: _NEW_LIFE,
@@ -147,6 +150,7 @@ _DONE = {
     Verb.REJECT: "rejected",
     Verb.CANCEL: "cancelled",
     Verb.RETRY: "retried",
+    Verb.DROP: "dropped",
 }
 
 _NEXT_STEP = {
@@ -159,7 +163,7 @@ _NEXT_STEP = {
     Status.WAITING: "it waits for a person: answer its question or cancel it",
     Status.RETRYING: "it waits before its next attempt; cancel it if it is not wanted",
     Status.COMPLETED: "that is final; add a new task to do the work again",
-    Status.DEAD_LETTERED: "that is final until you `retry` it",
+    Status.DEAD_LETTERED: "that is final until you `retry` or drop it",
     Status.CANCELLED: "that is final until you `retry` it",
 }
 

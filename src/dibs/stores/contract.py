@@ -37,8 +37,8 @@ Rules that hold for every method:
   for a new task; `task.ready`, `task.scheduled`, `task.claimed`, `task.started`, `task.progress` (renewals that carry
   progress or a note), `task.released` (reason), `task.retrying`, `task.completed`, `task.dead_lettered`,
   `task.cancelled`, `task.expired` (before the event of what follows), `task.overdue`. A claim with start emits both
-  claimed and started. A task suspended on its children emits `task.released` with reason `suspended`. `seq` is dense
-  in commit order.
+  claimed and started. A task suspended on its children emits `task.released` with reason `suspended`. A decision about
+  a dead letter emits `task.reviewed`, after what it did to the task. `seq` is dense in commit order.
 - **Text** arrives clean: validation and sanitising happened before.
 - **Room for gates.** A later version adds holds to `claim` and their release to everything that ends a claim; lanes,
   tasks and claimers without a gate never pay for it.
@@ -55,9 +55,12 @@ if TYPE_CHECKING:
     from dibs.model.attempt import Attempt
     from dibs.model.claim import News, Settled
     from dibs.model.dag import Dag
+    from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
+    from dibs.rules.review import Ruling
+    from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
         Claimed,
         ClaimRequest,
@@ -234,6 +237,19 @@ class Store(Protocol):
         """
         ...
 
+    async def review(self, task_ids: Sequence[str], ruling: Ruling) -> list[Task | DibsError]:
+        """Record one decision about each of these dead letters and carry it out; the task as it is then, or an error,
+        each. The caller sends about a hundred at a time, with a payload only one.
+
+        `retried` and `retried_modified`: as `revive`. `dropped`: cancelled by request, reason `dropped`,
+        `cancel_reason` the note, `cancelled_at` now, `dead_lettered_at` cleared; error, counts and poison_pill stay.
+        Nothing spreads, that has happened; a dag that has ended stays as it ended. `escalated`, `kept`: it stays a dead
+        letter. Then the decision is added to the task's `reviews` (`rules.review.with_review`), with now and the fence
+        of the claim that died, and told: `task.reviewed`, reason the resolution, data `by`, `note`, `to` as given.
+        From then on, until it is dead-lettered anew, it counts as reviewed. Not a dead letter: IllegalTransition.
+        """
+        ...
+
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
         """Add edges into an existing task that has not started (pending, scheduled, ready, retrying; else
         IllegalTransition). Unknown parent: as for insert.
@@ -290,7 +306,8 @@ class Store(Protocol):
     async def prune(self, retention_s: float, limit: int) -> int:
         """Delete what ended before now − retention: completed and cancelled tasks with their attempts, edges and
         journal — a dag only as a whole, never while a live task depends on any of it — and old events, claim ids
-        and agents. Dead letters stay (until a decision on them is recorded). How many tasks."""
+        and agents. Dead letters stay until they are reviewed and the last decision lets go of them
+        (`rules.review.lets_go`); for those, retention counts from that decision. How many tasks."""
         ...
 
     # Reading
@@ -303,6 +320,17 @@ class Store(Protocol):
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         """Newest first. Payloads, outputs are included. A store may look at 10,000 tasks and then answer what it
         found, with a cursor. Bad cursor: Invalid, field `cursor`."""
+        ...
+
+    async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
+        """Dead letters that fit, in groups of one type and `rules.review.mark_of` their last attempt (the one under
+        their fence); groups as `rules.review.in_order`. The newest of a group is the one dead-lettered last, of equal
+        ones the one added last. One aggregate, however many there are."""
+        ...
+
+    async def dead_letter_ids(self, wanted: DeadFilter, limit: int | None, before: str | None) -> list[str]:
+        """Their ids, the task added last first; those added before the task `before`, at most `limit`. Unknown
+        `before`: NotFound, field `before`."""
         ...
 
     async def dag(self, dag_id: str) -> Dag | None:

@@ -125,6 +125,11 @@ def journal_mismatch(kind: str, name: str, task_id: str) -> Conflict:
     return Conflict(f"The {kind} {name!r} of task {task_id} was something else before.", code="journal_mismatch")
 
 
+def no_dead_letter(task_id: str, status: str) -> IllegalTransition:
+    """Only dead letters wait for a decision."""
+    return IllegalTransition(f"Task {task_id} is {status}, not dead-lettered: there is nothing to decide about it.")
+
+
 def waits_for(task_id: str, parent_id: str, status: str) -> IllegalTransition:
     """A task cannot come back while what it depends on stays away."""
     return IllegalTransition(f"Task {task_id} waits for {parent_id}, which is {status}: retry that one first.")

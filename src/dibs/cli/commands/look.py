@@ -130,6 +130,10 @@ def show(args: Namespace) -> int:
     if attempts:
         print_heading("attempts")
         _print_attempts(attempts)
+    if task.reviews:
+        from dibs.cli.deadletters import print_reviews
+
+        print_reviews(task.reviews)
     return 0
 
 
@@ -255,7 +259,7 @@ def _print_attempts(attempts: list[Attempt]) -> None:
                 str(attempt.fence),
                 attempt.outcome,
                 attempt.agent,
-                _took(attempt),
+                took(attempt),
                 instant(attempt.ended_at),
                 "" if attempt.cost_usd is None else wording.usd(attempt.cost_usd),
                 attempt.reason or "",
@@ -266,7 +270,7 @@ def _print_attempts(attempts: list[Attempt]) -> None:
     )
 
 
-def _took(attempt: Attempt) -> str:
+def took(attempt: Attempt) -> str:
     if attempt.started_at is None or attempt.ended_at is None:
         return ""
     return wording.span((attempt.ended_at - attempt.started_at).total_seconds())

@@ -58,7 +58,7 @@ def _examine(args: Namespace) -> dict[str, Any]:
                 f"{len(stats.lanes):,} lanes have something ready (more than {MANY_LANES:,}): claims slow down. "
                 "Use fewer combinations of type, requires, assignee, models and boost."
             )
-        dead = stats.by_status.get("dead_lettered", 0)
+        dead = sum(group.count for group in queue.dead_letters(reviewed=False))
         if dead:
             warnings.append(f"{dead:,} dead letters wait for a decision: `dibs dlq ls`.")
         return {
@@ -148,7 +148,7 @@ COMMANDS = {
     "prune": Command(
         nothing,
         prune,
-        about="Completed and cancelled tasks are kept for 7 days; dead letters stay.",
+        about="Completed and cancelled tasks are kept for 7 days; dead letters stay until somebody decides.",
         example="dibs prune",
     ),
     "demo": Command(

@@ -68,11 +68,11 @@ def _matches(record: Record, filter: Filter) -> bool:
         and (filter.dag is None or record.dag_id == filter.dag)
         and (filter.agent is None or record.agent == filter.agent)
         and (filter.user is None or spec.user == filter.user)
-        and (filter.text is None or _contains(record, filter.text.lower()))
+        and (filter.text is None or contains(record, filter.text.lower()))
     )
 
 
-def _contains(record: Record, text: str) -> bool:
+def contains(record: Record, text: str) -> bool:
     """Title, type, payload and error are searched, upper and lower case alike."""
     searched = (record.spec.title, record.spec.type, record.payload.decode(), record.error)
     return any(text in part.lower() for part in searched if part)

@@ -115,6 +115,7 @@ def _reset(state: State, record: Record) -> None:
     state.marked.pop(record.id, None)
     record.attempts = record.crashes = record.releases = 0
     record.error = record.reason = record.cancel_reason = record.cause = None
+    record.resolution = record.reviewed_at = None
     record.exit_code = record.output = None
     record.output_sanitized = record.poison_pill = False
     record.agent = None

@@ -69,6 +69,9 @@ class Record(Struct, kw_only=True, eq=False):
     requested: bool = False
     cause: str | None = None
     cancel_reason: str | None = None
+    resolution: str | None = None
+    """What was last decided about this dead letter, and when."""
+    reviewed_at: int | None = None
     overdue: bool = False
 
     priority: float = 50.0

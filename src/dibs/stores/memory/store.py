@@ -9,6 +9,7 @@ from dibs.stores import refusals
 from dibs.stores.memory import (
     cascade,
     claiming,
+    deadletters,
     inserting,
     journal,
     linking,
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
     from dibs.model.attempt import Attempt
     from dibs.model.claim import News, Settled
     from dibs.model.dag import Dag
+    from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
+    from dibs.rules.review import Ruling
+    from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
         Claimed,
         ClaimRequest,
@@ -125,6 +129,10 @@ class MemoryStore:
         with self._shared as state:
             return reviving.revive(state, task_id, payload, body_hash, delay_s, keep_steps)
 
+    async def review(self, task_ids: Sequence[str], ruling: Ruling) -> list[Task | DibsError]:
+        with self._shared as state:
+            return deadletters.review(state, task_ids, ruling)
+
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
         with self._shared as state:
             return linking.link(state, task_id, dependencies)
@@ -180,6 +188,14 @@ class MemoryStore:
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         with self._shared as state:
             return reading.find(state, filter, limit, cursor)
+
+    async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
+        with self._shared as state:
+            return deadletters.groups(state, wanted)
+
+    async def dead_letter_ids(self, wanted: DeadFilter, limit: int | None, before: str | None) -> list[str]:
+        with self._shared as state:
+            return deadletters.ids(state, wanted, limit, before)
 
     async def dag(self, dag_id: str) -> Dag | None:
         with self._shared as state:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dibs.model.instants import seconds, to_micros
 from dibs.model.status import Status
-from dibs.rules import graph, schedule
+from dibs.rules import graph, review, schedule
 from dibs.stores.memory import cascade, moving
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Expired
@@ -142,10 +142,16 @@ def prune(state: State, retention_s: float, limit: int) -> int:
 
 
 def _may_be_pruned(state: State, records: list[Record], before: int) -> bool:
-    """All of them ended well or were cancelled, long ago, and nothing live depends on any."""
+    """All of them ended well, were cancelled or decided about, long ago, and nothing live depends on any."""
     return all(
-        record.status in _PRUNED
-        and (record.ended_at or state.now) < before
+        _let_go_at(state, record) < before
         and all(state.tasks[edge.child].final for edge in state.edges_out_of.get(record.id, ()))
         for record in records
     )
+
+
+def _let_go_at(state: State, record: Record) -> int:
+    """Since when retention counts: its end; of a dead letter, the decision to leave it at that."""
+    if record.status in _PRUNED:
+        return record.ended_at or state.now
+    return record.reviewed_at or state.now if review.lets_go(record.resolution) else state.now

@@ -10,6 +10,7 @@ from dibs.stores.postgres import (
     cascade,
     check,
     claiming,
+    deadletters,
     holding,
     inserting,
     journal,
@@ -33,9 +34,12 @@ if TYPE_CHECKING:
     from dibs.model.attempt import Attempt
     from dibs.model.claim import News, Settled
     from dibs.model.dag import Dag
+    from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
+    from dibs.rules.review import Ruling
+    from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
         Claimed,
         ClaimRequest,
@@ -119,6 +123,9 @@ class PostgresStore:
     ) -> Task:
         return await reviving.revive(self._engine, task_id, payload, body_hash, delay_s, keep_steps)
 
+    async def review(self, task_ids: Sequence[str], ruling: Ruling) -> list[Task | DibsError]:
+        return await deadletters.review(self._engine, task_ids, ruling)
+
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
         return await linking.link(self._engine, task_id, dependencies)
 
@@ -162,6 +169,12 @@ class PostgresStore:
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         return await reading.find(self._engine, filter, limit, cursor)
+
+    async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
+        return await deadletters.groups(self._engine, wanted)
+
+    async def dead_letter_ids(self, wanted: DeadFilter, limit: int | None, before: str | None) -> list[str]:
+        return await deadletters.ids(self._engine, wanted, limit, before)
 
     async def dag(self, dag_id: str) -> Dag | None:
         return await reading.dag(self._engine, dag_id)

@@ -16,19 +16,37 @@ _IDLE_LANE_S = 86_400.0
 _ROWS_AT_ONCE = 10_000
 _LONGEST_S = 0.15
 
-_KEPT = """
-    t.status NOT IN ('completed', 'cancelled') OR coalesce(t.completed_at, t.cancelled_at) >= :before
+_LET_GO_AT = """
+    CASE
+        WHEN t.status IN ('completed', 'cancelled') THEN coalesce(t.completed_at, t.cancelled_at)
+        WHEN t.status = 'dead_lettered' AND t.resolution = 'kept' THEN t.reviewed_at
+    END
+"""
+_KEPT = f"""
+    ifnull({_LET_GO_AT} >= :before, true)
     OR (t.has_dependents AND EXISTS (
         SELECT 1 FROM edges e CROSS JOIN tasks c ON c.n = e.child
         WHERE e.parent = t.n AND c.status NOT IN ('completed', 'dead_lettered', 'cancelled')))
+"""  # noqa: S608
+_IN_NO_KEPT_DAG = """
+    (t.dag IS NULL OR NOT EXISTS (SELECT 1 FROM tasks AS o WHERE o.dag = t.dag AND o.status IN
+        ('pending', 'scheduled', 'ready', 'claimed', 'running', 'validating', 'waiting', 'retrying'))
+    AND NOT EXISTS (
+        SELECT 1 FROM tasks AS o WHERE o.dag = t.dag AND o.status = 'dead_lettered' AND o.resolution IS NOT 'kept'))
 """
 _CANDIDATES = f"""
 SELECT t.n, t.dag FROM tasks t INDEXED BY task_ended
 WHERE t.status IN ('completed', 'cancelled') AND coalesce(t.completed_at, t.cancelled_at) < :before
-    AND NOT ({_KEPT})
-    AND (t.dag IS NULL OR NOT EXISTS (SELECT 1 FROM tasks AS o WHERE o.dag = t.dag AND o.status IN
-        ('pending', 'scheduled', 'ready', 'claimed', 'running', 'validating', 'waiting', 'retrying', 'dead_lettered')))
+    AND NOT ({_KEPT}) AND {_IN_NO_KEPT_DAG}
 ORDER BY coalesce(t.completed_at, t.cancelled_at)
+LIMIT :limit
+"""  # noqa: S608
+# Dead letters that stay one as somebody decided; as rules.review.lets_go says.
+_REVIEWED = f"""
+SELECT t.n, t.dag FROM tasks t INDEXED BY task_reviewed
+WHERE t.resolution IS NOT NULL AND t.reviewed_at < :before AND t.status = 'dead_lettered' AND t.resolution = 'kept'
+    AND NOT ({_KEPT}) AND {_IN_NO_KEPT_DAG}
+ORDER BY t.reviewed_at
 LIMIT :limit
 """  # noqa: S608
 _KEEPS_DAG = f"SELECT EXISTS (SELECT 1 FROM tasks t WHERE t.dag = :dag AND ({_KEPT}))"  # noqa: S608
@@ -45,7 +63,8 @@ def prune(tx: Transaction, retention_s: float, limit: int) -> int:
     numbers: dict[int, None] = {}
     dags: dict[str, bool] = {}
     window = max(limit * 2, 1_000)
-    for number, dag in list(tx.connection.execute(_CANDIDATES, {"before": before, "limit": window})):
+    asked = {"before": before, "limit": window}
+    for number, dag in [row for query in (_CANDIDATES, _REVIEWED) for row in tx.connection.execute(query, asked)]:
         if len(numbers) >= limit:
             break
         if dag is None:

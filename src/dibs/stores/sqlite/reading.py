@@ -206,7 +206,7 @@ def find(tx: Transaction, filter: Filter, limit: int, cursor: str | None) -> Pag
         numbers = window[start : start + 500]
         loaded = {row.n: row for row in rows.load_numbers(tx, numbers)}
         candidates = [row for row in (loaded[number] for number in numbers) if _matches(row, filter)]
-        found.extend(_with_words(tx, candidates, filter))
+        found.extend(with_words(tx, candidates, filter))
         if len(found) > limit:
             found = found[:limit]
             return Page(items=tasks_of(tx, found), cursor=f"{_CURSOR}{found[-1].n}")
@@ -266,7 +266,7 @@ def _matches(row: Row, filter: Filter) -> bool:
     )
 
 
-def _with_words(tx: Transaction, found: list[Row], filter: Filter) -> list[Row]:
+def with_words(tx: Transaction, found: list[Row], filter: Filter) -> list[Row]:
     """Those that have the tag and contain the text: in title, type, payload or error."""
     if filter.tag is None and filter.text is None:
         return found

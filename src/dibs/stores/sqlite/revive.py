@@ -28,6 +28,10 @@ ORDER BY e.id
 _KEY_OWNER = """
 SELECT id FROM tasks WHERE project = ? AND key = ? AND key IS NOT NULL AND status NOT IN ('cancelled', 'dead_lettered')
 """
+_FORGET_REVIEWS = """
+UPDATE tasks SET resolution = NULL, reviewed_at = NULL
+WHERE n IN (SELECT value FROM json_each(?)) AND resolution IS NOT NULL
+"""
 _DAG_KEY_OWNER = """
 SELECT id FROM dags WHERE project = ? AND key = ? AND key IS NOT NULL AND status NOT IN ('cancelled', 'failed')
 """
@@ -62,6 +66,7 @@ def revive(
         row.run_after = tx.now + seconds(delay_s)
     if not keep_steps:
         journal.drop_steps(tx, row.n)
+    tx.run(_FORGET_REVIEWS, (encode([each.n for each in coming_back]).decode(),))
     lanes.current(tx)
     for each in coming_back:
         _reset(work, each)

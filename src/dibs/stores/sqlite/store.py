@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from dibs.model.attempt import Attempt
     from dibs.model.claim import News, Settled
     from dibs.model.dag import Dag
+    from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
+    from dibs.rules.review import Ruling
+    from dibs.stores.deadletters import DeadFilter
     from dibs.stores.sqlite.claim import Claiming
     from dibs.stores.values import (
         Claimed,
@@ -157,6 +160,11 @@ class SqliteStore:
             lambda tx: revive.revive(tx, self._lanes, task_id, payload, body_hash, delay_s, keep_steps)
         )
 
+    async def review(self, task_ids: Sequence[str], ruling: Ruling) -> list[Task | DibsError]:
+        from dibs.stores.sqlite import deadletters
+
+        return await self._engine.write(lambda tx: deadletters.review(tx, self._lanes, task_ids, ruling))
+
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
         from dibs.stores.sqlite import links
 
@@ -232,6 +240,16 @@ class SqliteStore:
         from dibs.stores.sqlite import reading
 
         return await self._engine.read(lambda tx: reading.find(tx, filter, limit, cursor))
+
+    async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
+        from dibs.stores.sqlite import deadletters
+
+        return await self._engine.read(lambda tx: deadletters.groups(tx, wanted))
+
+    async def dead_letter_ids(self, wanted: DeadFilter, limit: int | None, before: str | None) -> list[str]:
+        from dibs.stores.sqlite import deadletters
+
+        return await self._engine.read(lambda tx: deadletters.ids(tx, wanted, limit, before))
 
     async def dag(self, dag_id: str) -> Dag | None:
         from dibs.stores.sqlite import reading

@@ -8,6 +8,7 @@ from dibs.testing.conformance.beneath import Beneath
 from dibs.testing.conformance.cancelling import Cancelling
 from dibs.testing.conformance.claiming import Claiming
 from dibs.testing.conformance.dags import Dags
+from dibs.testing.conformance.deadletters import DeadLetters
 from dibs.testing.conformance.deadlines import Deadlines
 from dibs.testing.conformance.events import Events
 from dibs.testing.conformance.graphs import Graphs, Linking
@@ -32,6 +33,7 @@ class StoreConformance(
     Counting,
     Dags,
     Deadlines,
+    DeadLetters,
     Events,
     Explaining,
     Finding,

@@ -1,9 +1,12 @@
 -- Forgetting what ended long ago, in short transactions: whole dags, never while something live depends on any of it.
 
--- Whether a final task has to stay: it is a dead letter, ended lately, or something live depends on it.
+-- Whether a final task has to stay: it ended lately, something live depends on it, or it is a dead letter about which nobody
+-- decided, or not long ago, or not what rules.review.lets_go.
 CREATE OR REPLACE FUNCTION dibs.is_kept(e dibs.ended, p_before bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
     -- `ties` does not tell: nobody writes there that a dependent was added after a completion.
-    SELECT e.status NOT IN ('completed', 'cancelled') OR e.ended_at >= p_before OR EXISTS (
+    SELECT coalesce(CASE
+        WHEN e.status IN ('completed', 'cancelled') THEN e.ended_at WHEN e.resolution = 'kept' THEN e.reviewed_at
+    END >= p_before, true) OR EXISTS (
         SELECT 1 FROM dibs.edges x JOIN dibs.work w ON w.n = x.child WHERE x.parent = e.n
     )
 $$;
@@ -38,7 +41,7 @@ BEGIN
     INTO alone, whole
     FROM (
         SELECT e.n, s.dag FROM dibs.ended e JOIN dibs.specs s ON s.n = e.n
-        WHERE e.ended_at < before AND coalesce(e.status) IN ('completed', 'cancelled')
+        WHERE e.ended_at < before AND (coalesce(e.status) IN ('completed', 'cancelled') OR e.resolution = 'kept')
             AND CASE WHEN s.dag IS NULL THEN NOT dibs.is_kept(e, before) ELSE NOT dibs.keeps_dag(s.dag, before) END
         LIMIT p_limit
     ) c;
