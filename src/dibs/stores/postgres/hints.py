@@ -22,8 +22,8 @@ LOOK = "SELECT dibs.newest(), (extract(epoch FROM clock_timestamp()) * 1000000):
 SHORTEST_GAP_S, LONGEST_GAP_S = 0.005, 0.05
 """Between two hints of one store: the first goes out at once, those of a steady stream of commits ever more rarely."""
 QUIET_S = 0.05
-"""After so long without a hint the next one may leave with a commit. Were it shorter, thirty who add side by side, each of
-them rarely, would all notify in their commits, and so commit one after the other."""
+"""After so long without a hint the next one may leave with a commit. Were it shorter, thirty who add side by side, each
+rarely, would all notify in their commits, and so commit one after the other."""
 WAKE_EVERY_S = 0.005
 """Hints that come more quickly wake who waits once for all of them."""
 LISTENING_S = 1.0
