@@ -15,6 +15,7 @@ from dibs.model.claim import Claim, News, Settled
 from dibs.model.ids import new_id
 from dibs.model.status import FINAL, DagStatus, Outcome, Status
 from dibs.model.task import Content, NewTask, Task
+from dibs.pausing import Pausing
 from dibs.plan import DagPlan
 from dibs.requests import (
     MAX_LIMIT,
@@ -73,7 +74,7 @@ MAX_NOTE_CHARS = 4_000
 MAX_LOG_CHARS = 10_000
 
 
-class Queue:
+class Queue(Pausing):
     """A durable work queue on one store. Made by `dibs.connect`."""
 
     def __init__(
@@ -817,8 +818,12 @@ class Queue:
         """Why the task is where it is, in one sentence, and what would help."""
         task = await self.get(task_id)
         parents = await self.store.get(task.blocked_by)
-        agents = (await self.store.stats(self.project)).agents if task.status is Status.READY else []
-        return why.explain(task, [parent for parent in parents if parent], agents, self.store.now())
+        is_ready = task.status is Status.READY
+        agents = (await self.store.stats(self.project)).agents if is_ready else []
+        pauses, breakers = await self._shut() if is_ready else ([], {})
+        return why.explain(
+            task, [parent for parent in parents if parent], agents, self.store.now(), pauses, breakers.get(task.type)
+        )
 
     async def stats(self) -> Stats:
         """The queue at a glance: counts, lanes, agents."""

@@ -24,6 +24,7 @@ from dibs.model.task import NewTask, Task
 from dibs.stores.values import Entry
 from dibs.testing import FakeClock
 from tests.model.wishes import (
+    BREAKERS,
     CLAIMS,
     DEAD,
     DECISIONS,
@@ -33,8 +34,10 @@ from tests.model.wishes import (
     FILTERS,
     GRAPHS,
     NUMBERS,
+    PAUSED,
     SECONDS,
     SPECS,
+    TYPES,
     USAGE,
     WEEK,
 )
@@ -267,6 +270,22 @@ class Stores(RuleBasedStateMachine):
     def set_priority(self, number: int, priority: float) -> None:
         task_id = self.tasks[number % len(self.tasks)]
         self._do(lambda queue, _: queue.set_priority(task_id, priority))
+
+    @rule(what=PAUSED, until=st.sampled_from([None, 4, 6, 31]))
+    def pause(self, what: dict[str, Any], until: float | None) -> None:
+        self._do(lambda queue, _: queue.pause(**what, until=until))
+
+    @rule(what=PAUSED)
+    def resume(self, what: dict[str, Any]) -> None:
+        self._do(lambda queue, _: queue.resume(**what))
+
+    @rule(settings=BREAKERS)
+    def set_breaker(self, settings: dict[str, Any]) -> None:
+        self._do(lambda queue, _: queue.set_breaker(**settings))
+
+    @rule(type=st.sampled_from(TYPES), verb=st.sampled_from(["open", "close", "reset"]))
+    def steer_breaker(self, type: str, verb: str) -> None:
+        self._do(lambda queue, _: getattr(queue, f"{verb}_breaker")(type))
 
     # Time
 

@@ -140,5 +140,19 @@ ENTRIES = st.sampled_from(
     ]
 )
 
+PAUSED = st.sampled_from([{"type": "a"}, {"type": "b"}, {"agent": "ada"}, {"everything": True}])
+"""What is paused and resumed."""
+
+BREAKERS = st.sampled_from(
+    [
+        {"type": "a", "failure_threshold": 1, "half_open_after_s": 4},
+        {"type": "a", "failure_threshold": 2},
+        {"type": "a", "enabled": False},
+        {"type": "*", "failure_threshold": 2, "cooldown_s": 10, "half_open_after_s": 6},
+        {"type": "*", "failure_threshold": 1, "half_open_after_s": 1},
+        {"type": "*", "enabled": False},
+    ]
+)
+
 WEEK = 7 * 86_400 + 1
 SECONDS = st.sampled_from([0.3, 1, 4, 6, 11, 31, 31, 900, 3700, 1, 6, WEEK])

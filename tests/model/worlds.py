@@ -88,6 +88,8 @@ class World:
         stats["lanes"] = sorted((lane for lane in stats["lanes"] if lane["ready"]), key=repr)
         stats["agents"].sort(key=repr)
         known["stats"] = stats
+        known["gates"] = plain(self.read(self.queue.gates()))
+        known["breakers"] = plain(self.read(self.queue.breakers()))
         return known
 
 

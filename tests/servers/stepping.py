@@ -168,6 +168,7 @@ class Stage:
         # It has been around for a while: it knows the lanes there are.
         known = self.store._lanes
         store._lanes.version, store._lanes.keys, store._lanes._ids = known.version, known.keys, known._ids
+        store._lanes._shut, store._lanes.changes_at = known._shut, known.changes_at
         return Queue(store)
 
     async def _who_can_go(self, sessions: list[Session], tasks: list[asyncio.Task[Any]]) -> list[Session]:

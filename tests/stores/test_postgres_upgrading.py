@@ -72,10 +72,11 @@ async def copy_rows(url: str, source: str, target: str) -> None:
     connection = await asyncpg.connect(url.partition("?")[0])
     try:
         for [table] in await connection.fetch(_TABLES, source):
-            # Columns that came later are empty here.
+            # Tables and columns that came later are empty here.
             known = ", ".join(f'"{column}"' for [column] in await connection.fetch(_COLUMNS, target, table))
-            rows = f"SELECT {known} FROM {source}.{table}"
-            await connection.execute(f"INSERT INTO {target}.{table} ({known}) OVERRIDING SYSTEM VALUE {rows}")
+            if known:
+                rows = f"SELECT {known} FROM {source}.{table}"
+                await connection.execute(f"INSERT INTO {target}.{table} ({known}) OVERRIDING SYSTEM VALUE {rows}")
         version = await connection.fetchval(f"SELECT value FROM {source}.meta WHERE name = 'lanes'")
         await connection.execute(f"UPDATE {target}.meta SET value = $1 WHERE name = 'lanes'", version)
         for table, column in (("specs", "n"), ("edges", "id"), ("outbox", "id"), ("lanes", "id")):

@@ -47,6 +47,7 @@ SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
         "Task t is ready, not dead-lettered: there is nothing to decide about it.",
         None,
     ),
+    "no_lane": (["7"], NotFound, "There is no lane 7: `dibs stats --json` has the ids of those in use.", "lane"),
     "no_parent": (["t", "after_ended"], NotFound, "There is no task t to depend on.", "after_ended"),
     "no_task": (["t"], NotFound, "There is no task t.", None),
     "no_task_or_dag": (["x"], NotFound, "There is no task or dag x.", None),

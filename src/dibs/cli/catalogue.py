@@ -41,6 +41,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("tree", "tree", "a dag as a tree, with the status of each task"),
             ("stats", "look", "counts, lanes, agents"),
             ("top", "top", "a live view of everything"),
+            ("gates", "pausing", "what is closed: pauses and circuit breakers"),
             ("tail", "follow", "events as they happen"),
             ("wait", "follow", "until a task or dag has ended"),
         ),
@@ -50,6 +51,9 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         (
             ("cancel", "steer", "cancel a task or a dag, and what depends on it"),
             ("retry", "steer", "give a dead-lettered or cancelled task a new life"),
+            ("pause", "pausing", "hand out nothing more of a type, to an agent, or at all"),
+            ("resume", "pausing", "end a pause"),
+            ("breaker", "breaker", "circuit breakers: stop handing out a type that keeps failing"),
             ("priority", "steer", "change how urgent a task is"),
             ("link", "steer", "make a task wait for others"),
             ("dlq", "dlq", "dead letters, tasks that were given up: review, retry, drop"),
@@ -69,6 +73,14 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 )
 
 NESTED: dict[str, tuple[tuple[str, str], ...]] = {
+    "breaker": (
+        ("ls", "the circuit breakers, what they counted and how they are set"),
+        ("set", "switch a type's breaker on or off, and set how it works"),
+        ("open", "stop handing out a type, until it is tried again"),
+        ("close", "let a type flow again"),
+        ("reset", "forget what a breaker remembers and how it was set"),
+        ("apply", "set breakers as dibs.toml or Loki's circuit-breakers.yaml says"),
+    ),
     "dag": (
         ("submit", "add a whole graph of tasks from a YAML or JSON file: all of it or nothing"),
         ("show", "a dag's status and its tasks"),

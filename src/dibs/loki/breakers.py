@@ -1,4 +1,4 @@
-"""What `circuit-breakers.yaml` says. It is read and told, not applied: dibs has no circuit breakers yet. Pure."""
+"""What `circuit-breakers.yaml` says. An import tells of it and does not apply it; `dibs breaker apply` does. Pure."""
 
 from __future__ import annotations
 

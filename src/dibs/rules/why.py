@@ -6,21 +6,33 @@ from typing import TYPE_CHECKING
 
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import HELD, Status
-from dibs.model.views import Agent, Blocker, Why
+from dibs.model.views import Agent, Blocker, Lane, Why
+from dibs.rules import closing
 from dibs.rules.matching import may_serve, models_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from dibs.model.closures import Closure
     from dibs.model.task import Task
+    from dibs.rules.breaker import Record
+    from dibs.rules.closing import Pause
 
 LOST_AFTER_S = 90.0
 """An agent that has not been heard of for this long is lost."""
 
 
-def explain(task: Task, parents: Sequence[Task], agents: Sequence[Agent], now: int) -> Why:
-    """Say why `task` is where it is. `parents` are the tasks it still waits for; `agents` all that were heard of."""
+def explain(
+    task: Task,
+    parents: Sequence[Task],
+    agents: Sequence[Agent],
+    now: int,
+    pauses: Sequence[Pause] = (),
+    breaker: Record | None = None,
+) -> Why:
+    """Say why `task` is where it is. `parents` are the tasks it still waits for; `agents` all that were heard of;
+    `pauses` all there are; `breaker` that of its type."""
     if task.status is Status.PENDING:
         sentence, blockers = _pending(parents)
     elif task.status is Status.SCHEDULED:
@@ -28,7 +40,11 @@ def explain(task: Task, parents: Sequence[Task], agents: Sequence[Agent], now: i
     elif task.status is Status.RETRYING:
         sentence, blockers = _retrying(task, now)
     elif task.status is Status.READY:
-        sentence, blockers = _ready(task, [agent for agent in agents if _live(agent, now)])
+        closures = _closed_to(task, pauses, breaker)
+        if closures:
+            sentence, blockers = _closed(closures, now)
+        else:
+            sentence, blockers = _ready(task, [agent for agent in agents if _live(agent, now)], pauses, now)
     elif task.status in HELD:
         sentence, blockers = _held(task, now)
     else:
@@ -77,8 +93,49 @@ def _retrying(task: Task, now: int) -> tuple[str, list[Blocker]]:
     )
 
 
-def _ready(task: Task, live: Sequence[Agent]) -> tuple[str, list[Blocker]]:
-    if any(_fits(task, agent) for agent in live):
+def _closed_to(task: Task, pauses: Sequence[Pause], breaker: Record | None) -> list[Closure]:
+    """What closes the task's lane to everybody."""
+    closures = [
+        closing.told(pause)
+        for pause in pauses
+        if pause.scope == closing.EVERYTHING
+        or (pause.scope == "type" and pause.name == task.type)
+        or (pause.lane is not None and _is_lane_of(task, pause.lane))
+    ]
+    stopped = None if breaker is None else closing.told_breaker(task.type, breaker)
+    return closures if stopped is None else [*closures, stopped]
+
+
+def _is_lane_of(task: Task, lane: Lane) -> bool:
+    wanted = (task.type, task.assignee, task.requires, models_of(task), task.boost)
+    return wanted == (lane.type, lane.assignee, lane.requires, lane.models, lane.boost)
+
+
+def _closed(closures: Sequence[Closure], now: int) -> tuple[str, list[Blocker]]:
+    blockers = [_gate(closure, now) for closure in closures]
+    return f"It is ready, but {' and '.join(blocker.detail for blocker in blockers)}.", blockers
+
+
+def _gate(closure: Closure, now: int) -> Blocker:
+    if closure.kind == "breaker":
+        what = f"the circuit breaker of type {closure.type} is not closed ({closure.reason})"
+        end = "" if closure.until is None else f"; it lets one task through {_distance(closure.until, now)}"
+    else:
+        by = f" by {closure.by}" if closure.by else ""
+        because = f" ({closure.reason})" if closure.reason else ""
+        scope, _, name = closure.gate.partition(":")
+        what = f"{f'{scope} {name}' if name else scope} is paused{by}{because}"
+        end = "" if closure.until is None else f"; it goes on {_distance(closure.until, now)}"
+    return Blocker(kind="gate", detail=what + end, ids=[closure.gate], until=closure.until, help=closure.help)
+
+
+def _ready(task: Task, live: Sequence[Agent], pauses: Sequence[Pause], now: int) -> tuple[str, list[Blocker]]:
+    fitting = [agent for agent in live if _fits(task, agent)]
+    paused = {pause.name: closing.told(pause) for pause in pauses if pause.scope == "agent"}
+    if fitting and all(agent.id in paused for agent in fitting):
+        blockers = [_gate(paused[agent.id], now) for agent in fitting]
+        return "It is ready, but every live agent that could do it is paused.", blockers
+    if fitting:
         return "It is ready and will be handed to the next free agent that can do it.", []
     if not live:
         detail = "no agent has asked for work in the last 90 seconds"

@@ -33,6 +33,14 @@ Rules that hold for every method:
   `rules.graph.dag_status` whenever one of its tasks starts, ends or is added, with events `dag.started`,
   `dag.completed`, `dag.failed`, `dag.cancelled`. A failing dag (closing) is failed at once and stays so. Inserting
   into a dag that is failed or cancelled is refused (Conflict, code `dag_closed`); into a completed one reopens it.
+- **Closed lanes.** Pauses (`pause`) and circuit breakers (`rules.breaker`) close lanes as a whole to an agent, as
+  `rules.closing.ways` says. No task is written for it, and one that is held stays held. Once `pause` has returned, no
+  later claim hands out what it closed. A pause with `until` is over at that instant and an open breaker half-open at
+  its `due_at`, for every claim from then on; the claim or `promote` that comes next notes it and emits `gate.opened`
+  (reason `until`) or `breaker.half_open`. A task handed out by a half-open breaker is its probe and is handed out
+  alone, as a solo task is. What a settled claim says about its type (`rules.breaker.verdict`) counts in the same
+  commit, at its end, in the order of the batch. A probe whose claim ended otherwise (cancelled, suspended) is freed by
+  `promote`.
 - **Events** (`model.event.Event`) are emitted for every change of status: `task.added` then the status's own event
   for a new task; `task.ready`, `task.scheduled`, `task.claimed`, `task.started`, `task.progress` (renewals that carry
   progress or a note), `task.released` (reason), `task.retrying`, `task.completed`, `task.dead_lettered`,
@@ -59,6 +67,8 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
+    from dibs.rules.breaker import Override, Record
+    from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
@@ -260,6 +270,29 @@ class Store(Protocol):
         """
         ...
 
+    async def pause(self, project: str, pause: Pause) -> Pause:
+        """Close a type, a lane, an agent or everything, from now on; how it is closed now. Emits `gate.closed`.
+
+        What is closed already keeps `since`; the same again changes nothing. A lane that does not exist: NotFound,
+        field `lane`; `lane` of the answer says which tasks it is for.
+        """
+        ...
+
+    async def resume(self, project: str, gate: str) -> bool:
+        """Open what was paused (`Pause.gate`), and emit `gate.opened`, reason `resumed`; false if it was not."""
+        ...
+
+    async def set_breaker(self, project: str, type: str, override: Override) -> None:
+        """Set what holds for the breaker of a type (`*`: of every type without settings of its own); fields that are
+        None stay as they are set (`rules.breaker.merged`). Where it is switched off, the breaker is closed; else an
+        open one is half-open when the new settings say."""
+        ...
+
+    async def steer_breaker(self, project: str, type: str, to: str, reason: str | None) -> None:
+        """`open` the breaker of a type from now on, `close` it, or `reset` it: closed, and nothing remembered or set.
+        Emits `breaker.opened` or `breaker.closed` if its state changes."""
+        ...
+
     async def reprioritise(self, task_id: str, priority: float) -> Task:
         """Change the priority of a task that is not final (else IllegalTransition); its rank follows."""
         ...
@@ -285,7 +318,7 @@ class Store(Protocol):
         ...
 
     async def promote(self, limit: int) -> int:
-        """Make due scheduled and retrying tasks ready (oldest due first). How many."""
+        """Make due scheduled and retrying tasks ready (oldest due first), and note what time opened. How many."""
         ...
 
     async def expired(self, limit: int) -> list[Expired]:
@@ -343,6 +376,14 @@ class Store(Protocol):
 
     async def stats(self, project: str) -> Stats:
         """Counts by status and type, lanes with something ready, agents heard of in the last day."""
+        ...
+
+    async def pauses(self, project: str) -> list[Pause]:
+        """What is paused now, in the order of their gates."""
+        ...
+
+    async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
+        """What was set for breakers, and what they remember, by type; as of now."""
         ...
 
     async def events(self, after: int, limit: int) -> list[Event]:

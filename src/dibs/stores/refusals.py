@@ -52,6 +52,11 @@ def no_dag(dag_id: str, field: str | None = "dag") -> NotFound:
     return NotFound(f"There is no dag {dag_id}.", field=field)
 
 
+def no_lane(lane: object) -> NotFound:
+    """No lane has this number."""
+    return NotFound(f"There is no lane {lane}: `dibs stats --json` has the ids of those in use.", field="lane")
+
+
 def no_task_or_dag(target: str) -> NotFound:
     """Neither a task nor a dag has this id."""
     return NotFound(f"There is no task or dag {target}.")

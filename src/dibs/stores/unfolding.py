@@ -42,7 +42,7 @@ def unfold(rows: Iterable[tuple[int, int, list[Any]]], after: int, limit: int) -
 def _event(seq: int, type: str, at: datetime, agent: str | None, reason: str | None, item: Any) -> Event:
     if isinstance(item, str):
         return Event(seq=seq, type=type, at=at, task_id=item, dag_id=dag_of(item), agent=agent, reason=reason)
-    dag_id = item[1] or dag_of(item[0])
+    dag_id = item[1] or (None if item[0] is None else dag_of(item[0]))
     event = Event(seq=seq, type=type, at=at, task_id=item[0], dag_id=dag_id, agent=agent, reason=reason)
     if len(item) > 2:
         event.data = item[2]

@@ -143,7 +143,8 @@ def _tell(args: Namespace, counts: Counts, planned: Plan, breakers: dict[str, An
         from dibs.loki.breakers import in_words
 
         says = in_words(breakers)
-        hint(f"circuit-breakers.yaml is not applied: dibs has none yet{says and f' (it says {says})'}.", always=True)
+        said = says and f" (it says {says})"
+        hint(f"circuit-breakers.yaml is not applied{said}; `dibs breaker apply FILE` does that.", always=True)
 
 
 def _named(ids: list[str]) -> str:

@@ -78,7 +78,7 @@ def _print_event(event: Event, surface: Console | None, *, as_json: bool) -> Non
         print_json_line(event)
         return
     about = wording.about_event(event, None if surface is None else 60)
-    subject = event.task_id or event.dag_id or ""
+    subject = event.task_id or event.dag_id or str(event.data.get("gate") or event.data.get("type") or "")
     if surface is None:
         print_row((event.seq, wording.absolute(event.at), event.type, subject, about))
         _flush()

@@ -9,13 +9,14 @@ from dibs.model.instants import from_micros, seconds, to_micros
 from dibs.model.status import Status
 from dibs.model.views import Agent
 from dibs.rules import matching, priority
-from dibs.stores.memory import moving
+from dibs.stores.memory import breakers, moving, pausing
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Claimed, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from dibs.rules.closing import Ways
     from dibs.stores.memory.order import Order
     from dibs.stores.memory.state import Record, State
     from dibs.stores.values import ClaimRequest, LaneKey
@@ -33,29 +34,35 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
                 state.tasks[task_id] for task_id, fence in earlier[1] if _still_held(state, task_id, fence, request)
             ]
             return Claimed(claims=[claim_of(state, record) for record in records])
-    records = _choose(state, request)
+    pausing.tend_if_due(state)
+    served = [lane for lane in state.lane_ids if _may_serve(lane, request)]
+    ways = pausing.ways(state, served, request)
+    records = _choose(state, request, ways)
     for record in records:
         _hand_out(state, record, request)
+        breakers.take_probe(state, record)
     if not records:
-        return Claimed(next_due_in=_next_due_in(state, request))
+        return Claimed(next_due_in=_next_due_in(state, ways))
     if request.claim_id is not None:
         held = [(record.id, record.fence) for record in records]
         state.claims[request.project, request.claim_id] = (state.now, held)
     return Claimed(claims=[claim_of(state, record) for record in records])
 
 
-def _choose(state: State, request: ClaimRequest) -> list[Record]:
-    """The best tasks that fit into one batch: limit, bytes, and solo tasks alone."""
-    heads = [_by_effective(state, lane, order) for lane, order in state.lanes.items() if _may_serve(lane, request)]
+def _choose(state: State, request: ClaimRequest, ways: Ways) -> list[Record]:
+    """The best tasks that fit into one batch: limit, bytes, and solo tasks and probes alone."""
+    open = set(ways.lanes)
+    heads = [_by_effective(state, lane, order) for lane, order in state.lanes.items() if state.lane_ids[lane] in open]
     chosen: list[Record] = []
     size = 0
     for _, number in merge(*heads):
         record = state.numbered[number]
         size += len(record.payload)
-        if chosen and (len(chosen) >= request.limit or size > request.max_bytes or record.solo):
+        alone = record.solo or state.lane_ids[record.lane] in ways.trials
+        if chosen and (len(chosen) >= request.limit or size > request.max_bytes or alone):
             break
         chosen.append(record)
-        if record.solo or len(chosen) >= request.limit:
+        if alone or len(chosen) >= request.limit:
             break
     return chosen
 
@@ -102,12 +109,13 @@ def _still_held(state: State, task_id: str, fence: int, request: ClaimRequest) -
     return record is not None and record.held_under(fence) and record.agent == request.agent
 
 
-def _next_due_in(state: State, request: ClaimRequest) -> float | None:
-    """Seconds until a task this agent may serve is due, or is taken from whoever holds it."""
-    instants = []
+def _next_due_in(state: State, ways: Ways) -> float | None:
+    """Seconds until a task this agent may serve is due, or is taken from whoever holds it, or a lane of it opens."""
+    instants: list[float] = [] if ways.opens_at is None else [ways.opens_at]
+    waited = {*ways.lanes, *ways.watched}
     for order in (state.due, state.leases):
         for at, number in order:
-            if _may_serve(state.numbered[number].lane, request):
+            if state.lane_ids[state.numbered[number].lane] in waited:
                 instants.append(at)
                 break
     return max(0.0, (min(instants) - state.now) / 1_000_000) if instants else None

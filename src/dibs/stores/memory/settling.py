@@ -11,7 +11,7 @@ from dibs.model.claim import News, Settled
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import FAILURES, Outcome, Status
 from dibs.stores import refusals
-from dibs.stores.memory import cascade, moving
+from dibs.stores.memory import breakers, cascade, moving
 from dibs.stores.memory.snapshots import instant
 from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
@@ -134,6 +134,7 @@ def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
     elif settlement.outcome is Outcome.RELEASED:
         state.emit("task.released", record, agent=agent, reason=settlement.reason)
     _move_on(state, record, settlement, agent)
+    breakers.note_ending(state, record, settlement)
     return settled
 
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from dibs.model.views import Agent
+    from dibs.rules.breaker import Override, Verdict
+    from dibs.rules.breaker import Record as Breaker
+    from dibs.rules.closing import Pause
 
 
 class Ending(Struct, eq=False):
@@ -237,6 +240,12 @@ class State:
         self.claims: dict[tuple[str, str], tuple[int, list[tuple[str, int]]]] = {}
         self.agents: dict[tuple[str, str], Agent] = {}
         self.duties: dict[str, int] = {}
+
+        self.pauses: dict[tuple[str, str], Pause] = {}
+        self.breakers: dict[tuple[str, str], Breaker] = {}
+        self.overrides: dict[tuple[str, str], Override] = {}
+        self.endings: list[tuple[tuple[str, str], tuple[str, int], Verdict]] = []
+        """What the claims that this step settled say about their types."""
 
         self.events: list[tuple[Event, bytes | None]] = []
         self.last_seq = 0

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from dibs.errors import Unavailable
 from dibs.stores import refusals
 from dibs.stores.memory import (
+    breakers,
     cascade,
     claiming,
     deadletters,
     inserting,
     journal,
     linking,
+    pausing,
     reading,
     reviving,
     settling,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
+    from dibs.rules.breaker import Override, Record
+    from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
@@ -97,7 +101,9 @@ class MemoryStore:
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
         with self._shared as state:
-            return [settling.settle(state, settlement) for settlement in settlements]
+            answers = [settling.settle(state, settlement) for settlement in settlements]
+            breakers.judge(state)
+            return answers
 
     async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
         with self._shared as state:
@@ -140,6 +146,24 @@ class MemoryStore:
     async def reprioritise(self, task_id: str, priority: float) -> Task:
         with self._shared as state:
             return linking.reprioritise(state, task_id, priority)
+
+    async def pause(self, project: str, pause: Pause) -> Pause:
+        with self._shared as state:
+            return pausing.pause(state, project, pause)
+
+    async def resume(self, project: str, gate: str) -> bool:
+        with self._shared as state:
+            return pausing.resume(state, project, gate)
+
+    async def set_breaker(self, project: str, type: str, override: Override) -> None:
+        with self._shared as state:
+            pausing.tend_if_due(state)
+            breakers.set_breaker(state, project, type, override)
+
+    async def steer_breaker(self, project: str, type: str, to: str, reason: str | None) -> None:
+        with self._shared as state:
+            pausing.tend_if_due(state)
+            breakers.steer_breaker(state, project, type, to, reason)
 
     # Time
 
@@ -208,6 +232,14 @@ class MemoryStore:
     async def stats(self, project: str) -> Stats:
         with self._shared as state:
             return reading.stats(state, project)
+
+    async def pauses(self, project: str) -> list[Pause]:
+        with self._shared as state:
+            return pausing.pauses(state, project)
+
+    async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
+        with self._shared as state:
+            return breakers.breakers(state, project)
 
     async def events(self, after: int, limit: int) -> list[Event]:
         with self._shared as state:

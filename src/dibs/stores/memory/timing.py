@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.model.instants import seconds, to_micros
 from dibs.model.status import Status
 from dibs.rules import graph, review, schedule
-from dibs.stores.memory import cascade, moving
+from dibs.stores.memory import cascade, moving, pausing
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Expired
 
@@ -37,11 +37,12 @@ def postpone(state: State, duty: str, delay_s: float) -> None:
 
 
 def promote(state: State, limit: int) -> int:
-    """Make due scheduled and retrying tasks ready, oldest due first."""
+    """Make due scheduled and retrying tasks ready, oldest due first; open what was closed until now."""
+    opened = pausing.tend(state)
     numbers = state.due.until(state.now)[:limit]
     for number in numbers:
         moving.make_ready(state, state.numbered[number])
-    return len(numbers)
+    return len(numbers) + opened
 
 
 def expired(state: State, limit: int) -> list[Expired]:

@@ -12,7 +12,7 @@ from dibs.model.ids import dag_of, new_id
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
-from dibs.stores.postgres import reading
+from dibs.stores.postgres import pausing, reading
 from dibs.stores.values import Claimed, ClaimRequest, Offer
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ RAISED_EVERY_S = 0.1
 _REMEMBERED = 1_000
 _MANY = 200_000
 
-_CLAIM = "SELECT * FROM dibs.claim($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)"
+_CLAIM = "SELECT * FROM dibs.claim({})".format(", ".join(f"${place}" for place in range(1, 19)))  # noqa: S608
 
 _encode = msgspec.json.Encoder().encode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
@@ -68,9 +68,14 @@ class Claiming:
                 claim_id,
                 self._raising(),
                 began >= served.look_at,
+                self._lanes.changes_at,
+                served.trials,
+                served.watched,
             )
             state = found["state"]
             if state == "stale":
+                if self._lanes.changes_at is not None and self._lanes.changes_at <= found["at"]:
+                    await pausing.tend(self._engine)
                 await self._lanes.refresh()
                 continue
             if offer is not None:
@@ -117,11 +122,12 @@ class Claiming:
 
 def _next_due_in(served: Served, found: Any) -> float | None:
     """Seconds until time alone may change that there is nothing; where nobody looked just now, until somebody will."""
-    due_in = None if served.due_at is None else (served.due_at - found["at"]) / 1_000_000
+    now: int = found["at"]
+    dues = [(at - now) / 1_000_000 for at in (served.due_at, served.opens_at) if at is not None]
     if found["looked"]:
-        return None if due_in is None else max(0.0, due_in)
+        return max(0.0, min(dues)) if dues else None
     look_in = max(0.0, served.look_at - monotonic())
-    return look_in if due_in is None or due_in < 0 else min(due_in, look_in)
+    return min([look_in, *(due_in for due_in in dues if due_in >= 0)])
 
 
 def _claims(request: ClaimRequest, found: Any) -> list[Claim]:

@@ -12,21 +12,24 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from dibs.rules import matching
+from dibs.rules import closing, matching
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dibs.rules.closing import Shut
     from dibs.stores.postgres.engine import Engine
     from dibs.stores.values import ClaimRequest, Draft
 
+_ADD = "SELECT version, id, key, shut FROM dibs.add_lanes($1)"
 _REMEMBERED = 1_000
 _LITTLE = 0.1
 _LOOK_EVERY_S = 1.0
 _SPENT_LOOKING = 0.01
 
 _encode = msgspec.json.Encoder().encode
+_decode_shut = msgspec.json.Decoder(list[tuple[str, str, str, int | None]]).decode
 _decode_key = msgspec.json.Decoder(LaneKey).decode
 
 
@@ -36,7 +39,7 @@ class Served(Struct):
     `models`: what a task of each lane would be done with; None if none of them asks for a model. `shares` counts what
     was taken, old claims less and less: a guess at how far to read each lane. A wrong guess costs a second look.
     `due_at`: when something in them is next due, as far as is known; `look_at`: when to find that out again, should it
-    be laborious.
+    be laborious. The rest is as in `rules.closing.Ways`.
     """
 
     lanes: list[int]
@@ -44,6 +47,9 @@ class Served(Struct):
     shares: list[float]
     due_at: int | None = None
     look_at: float = 0.0
+    trials: list[int] | None = None
+    watched: list[int] | None = None
+    opens_at: int | None = None
 
     def reads(self, limit: int) -> list[int] | None:
         """How many tasks to look at in each lane for a claim of so many; None: as many as are claimed."""
@@ -76,10 +82,12 @@ class Lanes:
         self._engine = engine
         self._ids: dict[LaneKey, int] = {}
         self._served: dict[tuple[object, ...], Served] = {}
+        self._shut: dict[str, Shut] = {}
+        self.changes_at: int | None = None
 
     async def refresh(self) -> None:
         """Read the lanes again."""
-        self._take_in(await self._engine.fetch("SELECT version, id, key FROM dibs.lanes_in_use()"))
+        self._take_in(await self._engine.fetch("SELECT version, id, key, shut FROM dibs.lanes_in_use()"))
 
     async def numbers(self, wanted: Iterable[LaneKey]) -> dict[LaneKey, int]:
         """The number of each lane; lanes that are new or retired come into use."""
@@ -87,9 +95,7 @@ class Lanes:
         # Each time they are read anew: others of these may have been retired since the last time.
         while missing := [key for key in keys if key not in self._ids]:
             added = [(key.project, key.type, key.boost, _encode(key).decode()) for key in missing]
-            self._take_in(
-                await self._engine.fetch("SELECT version, id, key FROM dibs.add_lanes($1)", _encode(added).decode())
-            )
+            self._take_in(await self._engine.fetch(_ADD, _encode(added).decode()))
         return self._ids
 
     def known(self, wanted: Iterable[LaneKey]) -> dict[LaneKey, int] | None:
@@ -97,7 +103,7 @@ class Lanes:
         return self._ids if all(key in self._ids for key in wanted) else None
 
     def served_by(self, request: ClaimRequest) -> Served:
-        """The lanes that this agent may serve."""
+        """The lanes that this agent may serve and that are open."""
         offer = (request.project, request.agent, request.capabilities, request.types, request.models)
         served = self._served.get(offer)
         if served is None:
@@ -122,17 +128,26 @@ class Lanes:
                 offered_models=request.models,
             )
         }
+        types = ((id, key.type) for id, key in found.items())
+        ways = closing.ways(self._shut.get(request.project), types, request.agent)
+        found = {id: found[id] for id in ways.lanes}
         models = [matching.choose_model(key.models, request.models) for key in found.values()]
         return Served(
             lanes=list(found),
             models=models if any(models) else None,
             shares=[0.0] * len(found),
+            trials=ways.trials or None,
+            watched=ways.watched or None,
+            opens_at=ways.opens_at,
         )
 
     def _take_in(self, found: Sequence[Any]) -> None:
-        self.keys = {id: _decode_key(key) for _, id, key in found if id is not None}
+        self.keys = {id: _decode_key(key) for _, id, key, _ in found if id is not None}
         self._ids = {key: id for id, key in self.keys.items()}
         self._served = {}
+        shut = found[0]["shut"]
+        self._shut = {} if shut is None else closing.gather(_decode_shut(shut))
+        self.changes_at = closing.changes_at(self._shut)
         self.version = found[0][0]
 
 

@@ -57,6 +57,7 @@ _WORDS: dict[str, Callable[..., DibsError]] = {
     "never_succeeds": refusals.never_succeeds,
     "no_dag": refusals.no_dag,
     "no_dead_letter": refusals.no_dead_letter,
+    "no_lane": refusals.no_lane,
     "no_parent": refusals.no_parent,
     "no_task": refusals.no_task,
     "no_task_or_dag": refusals.no_task_or_dag,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.stores.plain import is_plain
 from dibs.stores.postgres import (
     adding,
+    breakers,
     cascade,
     check,
     claiming,
@@ -15,6 +16,7 @@ from dibs.stores.postgres import (
     inserting,
     journal,
     linking,
+    pausing,
     prune,
     reading,
     reviving,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
+    from dibs.rules.breaker import Override, Record
+    from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
@@ -132,6 +136,18 @@ class PostgresStore:
     async def reprioritise(self, task_id: str, priority: float) -> Task:
         return await linking.reprioritise(self._engine, task_id, priority)
 
+    async def pause(self, project: str, pause: Pause) -> Pause:
+        return await pausing.pause(self._engine, project, pause)
+
+    async def resume(self, project: str, gate: str) -> bool:
+        return await pausing.resume(self._engine, project, gate)
+
+    async def set_breaker(self, project: str, type: str, override: Override) -> None:
+        await breakers.set_breaker(self._engine, project, type, override)
+
+    async def steer_breaker(self, project: str, type: str, to: str, reason: str | None) -> None:
+        await breakers.steer_breaker(self._engine, project, type, to, reason)
+
     # Time
 
     def now(self) -> int:
@@ -184,6 +200,12 @@ class PostgresStore:
 
     async def stats(self, project: str) -> Stats:
         return await reading.stats(self._engine, project)
+
+    async def pauses(self, project: str) -> list[Pause]:
+        return await pausing.pauses(self._engine, project)
+
+    async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
+        return await breakers.breakers(self._engine, project)
 
     async def events(self, after: int, limit: int) -> list[Event]:
         return await reading.events(self._engine, after, limit)

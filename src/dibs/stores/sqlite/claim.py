@@ -24,6 +24,8 @@ from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import Claimed, ClaimRequest, Offer
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dibs.stores.sqlite.engine import Transaction
     from dibs.stores.sqlite.jobs import Unknown
     from dibs.stores.sqlite.lanes import Lanes
@@ -74,7 +76,7 @@ class Claiming:
             return UNKNOWN
         if request.claim_id is not None and tx.row(_EARLIER, (request.project, request.claim_id)):
             return UNKNOWN
-        if self._candidates(tx, request, 1):
+        if self._candidates(tx, request, 1) or self._lanes.is_due(tx.now):
             return UNKNOWN
         return Claimed(next_due_in=self._next_due_in(tx, request))
 
@@ -87,11 +89,31 @@ class Claiming:
             earlier = tx.row(_EARLIER, (request.project, request.claim_id))
             if earlier is not None:
                 return _still_held(tx, decode(earlier[0]), request.agent)
-        chosen = _fitting(self._candidates(tx, request, request.limit), request)
+        candidates = self._candidates(tx, request, request.limit)
+        if self._lanes.is_due(tx.now):
+            from dibs.stores.sqlite import pausing
+
+            pausing.tend(tx, self._lanes)
+            candidates = self._candidates(tx, request, request.limit)
+        trials = self._trials(request)
+        for candidate in candidates if trials else ():
+            # A probe is handed out alone.
+            candidate[2] |= candidate[1] in trials
+        chosen = _fitting(candidates, request)
         self._note_idle(request, idle=not chosen)
         if not chosen:
             return Claimed(next_due_in=self._next_due_in(tx, request))
-        return self._take(tx, request, chosen)
+        taken = self._take(tx, request, chosen)
+        if chosen[0][1] in trials:
+            from dibs.stores.sqlite import breakers
+
+            breakers.take_probe(tx, self._lanes, chosen[0][0])
+        return taken
+
+    def _trials(self, request: ClaimRequest) -> Sequence[int]:
+        """The lanes whose breaker waits for a probe."""
+        ways = self._lanes.ways(request)
+        return () if ways is None else ways.trials
 
     def _candidates(self, tx: Transaction, request: ClaimRequest, limit: int) -> list[list[int]]:
         """The best tasks as [n, lane, solo, bytes]."""
@@ -191,9 +213,13 @@ class Claiming:
         self._heard.pop((request.project, request.agent), None)
 
     def _next_due_in(self, tx: Transaction, request: ClaimRequest) -> float | None:
-        """Seconds until a task this agent may serve is due, or is taken from whoever holds it."""
-        lanes = encode(self._lanes.served_by(request)).decode()
-        [due_at] = tx.row(sql("next_due"), (lanes,))
+        """Seconds until a task this agent may serve is due, or is taken from whoever holds it, or a lane opens."""
+        waited, opens_at = self._lanes.served_by(request), None
+        ways = self._lanes.ways(request)
+        if ways is not None:
+            waited, opens_at = waited + ways.watched, ways.opens_at
+        [due_at] = tx.row(sql("next_due"), (encode(waited).decode(),))
+        due_at = min((at for at in (due_at, opens_at) if at is not None), default=None)
         return None if due_at is None else max(0.0, (due_at - tx.now) / 1_000_000)
 
 

@@ -15,11 +15,17 @@ from dibs.stores.values import LaneKey
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dibs.rules.closing import Shut, Ways
     from dibs.stores.sqlite.engine import Transaction
     from dibs.stores.values import ClaimRequest, Draft
 
 VERSION = "SELECT value FROM meta WHERE name = 'lanes'"
 _ALL = "SELECT id, key FROM lanes WHERE retired_at IS NULL"
+_SHUT = """
+SELECT project, 'paused', gate, until FROM pauses
+UNION ALL
+SELECT project, shut, type, due_at FROM breakers WHERE shut IS NOT NULL
+"""
 _CHANGED = "UPDATE meta SET value = value + 1 WHERE name = 'lanes'"
 _ADD = """
 INSERT INTO lanes (project, type, boost, key) VALUES (?, ?, ?, ?)
@@ -35,7 +41,7 @@ UPDATE lanes SET idle_since = NULL WHERE retired_at IS NULL AND idle_since IS NO
 """
 
 _encode = msgspec.json.Encoder().encode
-_decode_key = msgspec.json.Decoder(LaneKey).decode
+decode_key = msgspec.json.Decoder(LaneKey).decode
 
 
 class Lanes:
@@ -46,6 +52,9 @@ class Lanes:
         self.keys: dict[int, LaneKey] = {}
         self._ids: dict[LaneKey, int] = {}
         self._served: dict[tuple[object, ...], list[int]] = {}
+        self._ways: dict[tuple[object, ...], Ways] = {}
+        self._shut: dict[str, Shut] = {}
+        self._changes_at: int | None = None
 
     def forget(self) -> None:
         """Read the lanes again before they are used: a transaction that wrote some may have been undone."""
@@ -55,10 +64,31 @@ class Lanes:
         """Read the lanes again if the counter is not the one they were read at."""
         if version == self.version:
             return
-        self.keys = {id: _decode_key(key) for id, key in tx.connection.execute(_ALL)}
+        self.keys = {id: decode_key(key) for id, key in tx.connection.execute(_ALL)}
         self._ids = {key: id for id, key in self.keys.items()}
         self._served = {}
+        self._read_shut(tx)
         self.version = version
+
+    def _read_shut(self, tx: Transaction) -> None:
+        """What is closed; usually nothing."""
+        rows = list(tx.connection.execute(_SHUT))
+        self._ways, self._shut, self._changes_at = {}, {}, None
+        if rows:
+            from dibs.rules import closing
+
+            self._shut = closing.gather(rows)
+            self._changes_at = closing.changes_at(self._shut)
+
+    def is_due(self, now: int) -> bool:
+        """Whether time has opened something that is not noted yet, as far as is known here."""
+        return self._changes_at is not None and self._changes_at <= now
+
+    def change(self, tx: Transaction) -> None:
+        """What is open or closed was changed: everybody shall read it again, we too."""
+        tx.run(_CHANGED)
+        # If this transaction fails, the counter may come to the same number with something else closed.
+        self.version = -1
 
     def current(self, tx: Transaction) -> None:
         """As `refresh`, with the counter read here."""
@@ -86,13 +116,21 @@ class Lanes:
             tx.run(_CHANGED)
             self.version = -1
 
+    def ways(self, request: ClaimRequest) -> Ways | None:
+        """What more there is to know about the lanes of an agent while something is closed; None: nothing is."""
+        if request.project not in self._shut:
+            return None
+        self.served_by(request)
+        return self._ways.get(_offer(request))
+
     def served_by(self, request: ClaimRequest) -> list[int]:
-        """The numbers of the lanes that this agent may serve."""
-        offer = (request.project, request.agent, request.capabilities, request.types, request.models)
+        """The numbers of the lanes that this agent may serve and that are open."""
+        offer = _offer(request)
         served = self._served.get(offer)
         if served is None:
             if len(self._served) > 1_000:
                 self._served.clear()
+                self._ways.clear()
             served = self._served[offer] = [
                 id
                 for id, key in self.keys.items()
@@ -108,7 +146,17 @@ class Lanes:
                     offered_models=request.models,
                 )
             ]
+            if request.project in self._shut:
+                from dibs.rules import closing
+
+                lanes = [(id, self.keys[id].type) for id in served]
+                ways = self._ways[offer] = closing.ways(self._shut[request.project], lanes, request.agent)
+                served = self._served[offer] = ways.lanes
         return served
+
+
+def _offer(request: ClaimRequest) -> tuple[object, ...]:
+    return (request.project, request.agent, request.capabilities, request.types, request.models)
 
 
 def retire(tx: Transaction, idle_s: float) -> None:

@@ -32,12 +32,21 @@ _ENDING = "SELECT outcome, digest, status, retry_at FROM attempts WHERE n = ? AN
 def settle(tx: Transaction, lanes: Lanes, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
     """End claims as decided; each is answered by itself."""
     ids = [settlement.task_id for settlement in settlements]
-    [found] = tx.row(sql("settle_look"), (encode(ids).decode(),))
+    found, troubled = tx.row(sql("settle_look"), (encode(ids).decode(),))
     states: dict[str, list[Any]] = {state[0]: state for state in decode(found)}
     simple = [_is_simple(settlement, states.get(settlement.task_id), tx.now) for settlement in settlements]
     if len(states) == len(settlements) and all(simple):
-        return _complete(tx, settlements, states)
-    return _Settling(tx, lanes, ids).apply(settlements)
+        answers = _complete(tx, settlements, states)
+        if troubled:
+            from dibs.stores.sqlite import breakers
+
+            claims = [(states[settlement.task_id][1], settlement.fence) for settlement in settlements]
+            breakers.judge_completed(tx, lanes, claims)
+        return answers
+    settling = _Settling(tx, lanes, ids)
+    answers = settling.apply(settlements)
+    settling.judge(troubled=bool(troubled))
+    return answers
 
 
 def _is_simple(settlement: Settlement, state: list[Any] | None, now: int) -> bool:
@@ -104,12 +113,30 @@ class _Settling:
         self.lanes = lanes
         self.work = Work(tx)
         self.found = self.work.by_id(dict.fromkeys(ids))
+        self.ended: list[tuple[Row, Settlement]] = []
 
     def apply(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
         """Answer each; write everything at the end."""
         answers = [self._settle(settlement) for settlement in settlements]
         self.work.flush()
         return answers
+
+    def judge(self, *, troubled: bool) -> None:
+        """Let the breakers of their types know how these claims ended; not where that cannot change one."""
+        if not troubled and all(settlement.outcome not in FAILURES for _, settlement in self.ended):
+            return
+        from dibs.rules.breaker import verdict
+        from dibs.stores.sqlite import breakers
+
+        endings = [
+            (
+                (row.project, row.type),
+                (row.id, settlement.fence),
+                verdict(settlement.outcome, settlement.reason, counts_attempt=settlement.counts_attempt),
+            )
+            for row, settlement in self.ended
+        ]
+        breakers.judge(self.tx, self.lanes, endings, troubled=troubled)
 
     def _settle(self, settlement: Settlement) -> Settled | DibsError:
         row = self.found.get(settlement.task_id)
@@ -187,6 +214,7 @@ class _Settling:
             retry_at=instant(row.retry_at),
         )
         self._move_on(row, settlement, agent)
+        self.ended.append((row, settlement))
         return answer
 
     def _move_on(self, row: Row, settlement: Settlement, agent: str | None) -> None:

@@ -22,9 +22,12 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
+    from dibs.rules.breaker import Override, Record
+    from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.sqlite.claim import Claiming
+    from dibs.stores.sqlite.engine import Transaction
     from dibs.stores.values import (
         Claimed,
         ClaimRequest,
@@ -175,6 +178,34 @@ class SqliteStore:
 
         return await self._engine.write(lambda tx: links.reprioritise(tx, task_id, priority))
 
+    async def pause(self, project: str, pause: Pause) -> Pause:
+        from dibs.stores.sqlite import pausing
+
+        return await self._engine.write(lambda tx: pausing.pause(tx, self._lanes, project, pause))
+
+    async def resume(self, project: str, gate: str) -> bool:
+        from dibs.stores.sqlite import pausing
+
+        return await self._engine.write(lambda tx: pausing.resume(tx, self._lanes, project, gate))
+
+    async def set_breaker(self, project: str, type: str, override: Override) -> None:
+        from dibs.stores.sqlite import breakers, pausing
+
+        def work(tx: Transaction) -> None:
+            pausing.tend_if_due(tx, self._lanes)
+            breakers.set_breaker(tx, self._lanes, project, type, override)
+
+        await self._engine.write(work)
+
+    async def steer_breaker(self, project: str, type: str, to: str, reason: str | None) -> None:
+        from dibs.stores.sqlite import breakers, pausing
+
+        def work(tx: Transaction) -> None:
+            pausing.tend_if_due(tx, self._lanes)
+            breakers.steer_breaker(tx, self._lanes, project, type, to, reason)
+
+        await self._engine.write(work)
+
     # Time
 
     def now(self) -> int:
@@ -200,7 +231,7 @@ class SqliteStore:
         from dibs.stores.sqlite import timing
 
         return await self._engine.write(
-            lambda tx: timing.promote(tx, limit), glance=lambda tx: timing.promote_glance(tx, limit)
+            lambda tx: timing.promote(tx, self._lanes, limit), glance=lambda tx: timing.promote_glance(tx, limit)
         )
 
     async def expired(self, limit: int) -> list[Expired]:
@@ -265,6 +296,16 @@ class SqliteStore:
         from dibs.stores.sqlite import stats
 
         return await self._engine.read(lambda tx: stats.stats(tx, self._seen_lanes, project))
+
+    async def pauses(self, project: str) -> list[Pause]:
+        from dibs.stores.sqlite import pausing
+
+        return await self._engine.read(lambda tx: pausing.pauses(tx, project))
+
+    async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
+        from dibs.stores.sqlite import breakers
+
+        return await self._engine.read(lambda tx: breakers.breakers(tx, project))
 
     async def events(self, after: int, limit: int) -> list[Event]:
         from dibs.stores.sqlite import outbox

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dibs.stores.sqlite.engine import Transaction
     from dibs.stores.sqlite.jobs import Unknown
+    from dibs.stores.sqlite.lanes import Lanes
 
 _DUE = """
 SELECT n FROM (
@@ -28,6 +29,10 @@ SELECT n FROM (
     SELECT * FROM (SELECT n, due_at FROM tasks WHERE status = 'retrying' AND due_at IS NOT NULL AND due_at <= ?1
         ORDER BY due_at, n LIMIT ?2)
 ) ORDER BY due_at, n LIMIT ?2
+"""
+_SHUT_DUE = """
+SELECT EXISTS (SELECT 1 FROM pauses WHERE until <= ?1)
+    OR EXISTS (SELECT 1 FROM breakers WHERE due_at <= ?1 OR shut = 'probing')
 """
 _OVER = """
 SELECT n FROM tasks WHERE status IN ('claimed', 'running', 'validating') AND due_at IS NOT NULL AND due_at <= ?1
@@ -83,19 +88,30 @@ def postpone(tx: Transaction, duty: str, delay_s: float) -> None:
 # Due work
 
 
-def promote(tx: Transaction, limit: int) -> int:
-    """Make due scheduled and retrying tasks ready, oldest due first."""
+def promote(tx: Transaction, lanes: Lanes, limit: int) -> int:
+    """Make due scheduled and retrying tasks ready, oldest due first; open what was closed until now."""
+    opened = 0
+    if tx.row(_SHUT_DUE, (tx.now,))[0]:
+        from dibs.stores.sqlite import pausing
+
+        opened = pausing.tend(tx, lanes)
     work = Work(tx)
     found = work.select(_DUE, (tx.now, limit))
     for row in found:
         work.make_ready(row)
     work.flush()
-    return len(found)
+    return len(found) + opened
 
 
 def promote_glance(tx: Transaction, limit: int) -> int | Unknown:
     """0 while nothing is due."""
-    return UNKNOWN if tx.row(_DUE, (tx.now, 1)) else 0
+    if tx.row(_DUE, (tx.now, 1)):
+        return UNKNOWN
+    if tx.row(_SHUT_DUE, (tx.now,))[0]:
+        from dibs.stores.sqlite import pausing
+
+        return pausing.tend_glance(tx)
+    return 0
 
 
 def expired(tx: Transaction, limit: int) -> list[Expired]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dibs.testing.conformance.adding import Adding
 from dibs.testing.conformance.badinput import BadInput
 from dibs.testing.conformance.beneath import Beneath
+from dibs.testing.conformance.breakers import Breakers
 from dibs.testing.conformance.cancelling import Cancelling
 from dibs.testing.conformance.claiming import Claiming
 from dibs.testing.conformance.dags import Dags
@@ -15,6 +16,7 @@ from dibs.testing.conformance.graphs import Graphs, Linking
 from dibs.testing.conformance.idempotency import Idempotency
 from dibs.testing.conformance.journal import Journal
 from dibs.testing.conformance.leases import Leases
+from dibs.testing.conformance.pausing import Pausing
 from dibs.testing.conformance.priorities import Priorities
 from dibs.testing.conformance.reading import Counting, Explaining, Finding, Waiting
 from dibs.testing.conformance.retention import Retention
@@ -28,6 +30,7 @@ class StoreConformance(
     Adding,
     BadInput,
     Beneath,
+    Breakers,
     Cancelling,
     Claiming,
     Counting,
@@ -42,6 +45,7 @@ class StoreConformance(
     Journal,
     Leases,
     Linking,
+    Pausing,
     Priorities,
     Retention,
     Retrying,

@@ -3,19 +3,23 @@
 -- p_lanes, p_models: the lanes that the agent may serve, in ascending order, and the model each would be served with (NULL:
 -- none). p_reads: how many tasks to look at in each of them at first (NULL: p_limit); a guess, it decides nothing but
 -- the time this takes.
+-- p_changes_at: when time opens something that the caller knows as closed (NULL: never). p_trials: the lanes, among
+-- p_lanes, whose breaker waits for a probe (NULL: none). p_watched: lanes that are closed until a claim of theirs ends.
 -- p_offer: written down with the agent, if given. p_claim_id: remembered with what was claimed; it may have been used
 -- before, in a call whose answer was lost. p_raise: raise floors too. p_ahead: if there is nothing, find out when there
 -- may be, also where that takes long.
 -- Answers one row. `state`: 'taken', 'none' (due_at: when time alone may change that, if it `looked`), 'stale' (lanes
--- changed: read them again), 'again' (what the claim id stands for: `whole`). The arrays go together, best first. `whole`: those with a
+-- changed: read them again; at p_changes_at, note it first), 'again' (what the claim id stands for: `whole`). The arrays
+-- go together, best first. `whole`: those with a
 -- history or dependencies, with all that belongs to them (JSON). `chosen`: the places in p_lanes they came from.
--- Locks: claims of the project, floors (alone, if raising), task rows, dag rows.
+-- Locks: claims of the project, floors (alone, if raising), task rows, dag rows, the breaker of a probe.
 CREATE OR REPLACE FUNCTION dibs.claim(
     p_now bigint, p_version bigint, p_project text, p_agent text, p_offer text,
     p_lanes integer[], p_models text[], p_reads integer[],
     p_limit integer, p_max_bytes bigint, p_lease_s float8, p_start boolean,
-    p_claim_id text, p_raise boolean, p_ahead boolean,
-    OUT state text, OUT at bigint, OUT looked boolean, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[], OUT specs text, OUT dags text[],
+    p_claim_id text, p_raise boolean, p_ahead boolean, p_changes_at bigint, p_trials integer[], p_watched integer[],
+    OUT state text, OUT at bigint, OUT looked boolean, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[],
+    OUT specs text, OUT dags text[],
     OUT parents text[], OUT priorities float8[], OUT effectives float8[], OUT created bigint[], OUT ready bigint[],
     OUT models text[], OUT timeouts float8[], OUT whole text, OUT chosen integer[]
 ) LANGUAGE plpgsql
@@ -60,7 +64,7 @@ BEGIN
         raising := dibs.hold_floors_alone();
     END IF;
     at := coalesce(p_now, dibs.micros());
-    IF (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes') <> p_version THEN
+    IF (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes') <> p_version OR at >= p_changes_at THEN
         state := 'stale';
         RETURN;
     END IF;
@@ -166,7 +170,7 @@ BEGIN
         looked := p_ahead OR NOT littered;
         IF looked THEN
             -- Of what was due a while ago the duties take care.
-            due_at := dibs.next_due(p_lanes, CASE WHEN littered THEN at - 5000000 ELSE 0 END);
+            due_at := dibs.next_due(p_lanes || p_watched, CASE WHEN littered THEN at - 5000000 ELSE 0 END);
         END IF;
         IF raising THEN
             PERFORM dibs.raise_floors(p_lanes);
@@ -174,7 +178,13 @@ BEGIN
         RETURN;
     END IF;
 
-    -- What fits into one batch: so many bytes, and a solo task alone.
+    -- What fits into one batch: so many bytes, and a solo task or a probe alone.
+    IF p_trials IS NOT NULL AND p_limit > 1 THEN
+        FOR i IN 1 .. cardinality(ranked) LOOP
+            alone[i] := alone[i] OR p_lanes[places[i]] = ANY (p_trials);
+        END LOOP;
+        some_alone := true;
+    END IF;
     IF total > p_max_bytes OR some_alone THEN
         total := sizes[1];
         FOR i IN 2 .. cardinality(ranked) LOOP
@@ -248,6 +258,9 @@ BEGIN
     END IF;
     IF strange IS NOT NULL THEN
         whole := dibs.whole_held(strange, NULL, p_agent, at);
+    END IF;
+    IF p_lanes[places[1]] = ANY (p_trials) THEN
+        PERFORM dibs.take_probe(ns[1], fences[1]);
     END IF;
     IF raising THEN
         PERFORM dibs.raise_floors(p_lanes);

@@ -49,9 +49,10 @@ BEGIN
     DELETE FROM dibs.lows o WHERE o.lane = ANY (p_lanes);
 END $$;
 
--- The numbers of lanes, given as JSON keys; those that are new or retired come into use. Answers all lanes in use.
+-- The numbers of lanes, given as JSON keys; those that are new or retired come into use. Answers all lanes in use, and
+-- with the first of them what is closed.
 -- Locks: lane rows, and the counter that tells everybody to read them again.
-CREATE OR REPLACE FUNCTION dibs.add_lanes(p_lanes text) RETURNS TABLE (version bigint, id integer, key text)
+CREATE OR REPLACE FUNCTION dibs.add_lanes(p_lanes text) RETURNS TABLE (version bigint, id integer, key text, shut text)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
@@ -63,7 +64,10 @@ BEGIN
     RETURN QUERY SELECT * FROM dibs.lanes_in_use();
 END $$;
 
-CREATE OR REPLACE FUNCTION dibs.lanes_in_use() RETURNS TABLE (version bigint, id integer, key text) LANGUAGE sql AS $$
-    SELECT (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes'), l.id, l.key
+CREATE OR REPLACE FUNCTION dibs.lanes_in_use() RETURNS TABLE (version bigint, id integer, key text, shut text)
+LANGUAGE sql AS $$
+    SELECT
+        (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes'), l.id, l.key,
+        CASE WHEN row_number() OVER () = 1 THEN dibs.shut_now() END
     FROM (SELECT 1) one LEFT JOIN dibs.lanes l ON l.retired_at IS NULL
 $$;

@@ -4,7 +4,7 @@
 -- decision, as JSON. Arrays of NULLs may be left out. p_data: what the event carries, as JSON.
 -- Answers `words` = NULL if all simply completed, else for each 'settled' or the name of a refusal, with its facts: the
 -- outcome, status and retry_at recorded, or what the refusal says. `marked`: consequences wait to be spread.
--- Locks: floors (shared), own rows and dependents by number, dag rows.
+-- Locks: floors (shared), own rows and dependents by number, dag rows, breakers by type.
 CREATE OR REPLACE FUNCTION dibs.settle(
     p_now bigint, p_ids text[], p_ns bigint[], p_fences bigint[], p_digests text[], p_outputs text[], p_decisions text[],
     p_data text[], p_more text[],
@@ -22,6 +22,7 @@ DECLARE
     events text[] := '{}';
     touched text[] := '{}';
     answer record;
+    said text[];
 BEGIN
     IF p_ns IS NULL THEN
         SELECT array_agg(s.n ORDER BY i.place) INTO p_ns
@@ -73,6 +74,9 @@ BEGIN
         INSERT INTO dibs.outbox (at, count, body) VALUES (at, counted, '[' || array_to_string(bodies, ',') || ']');
     END IF;
     IF counted = cardinality(p_ids) THEN
+        IF EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.troubled) THEN
+            PERFORM dibs.judge(at, p_ns, p_fences, array_fill('success'::text, ARRAY[counted]));
+        END IF;
         RETURN;
     END IF;
 
@@ -93,6 +97,7 @@ BEGIN
         IF i = ANY (done) THEN
             words[i] := 'settled';
             facts[i] := '["completed","completed",null]';
+            said[i] := 'success';
             CONTINUE;
         END IF;
         answer := dibs.settle_one(
@@ -100,6 +105,7 @@ BEGIN
         );
         words[i] := answer.word;
         facts[i] := answer.facts;
+        said[i] := answer.said;
         events := events || answer.events;
         IF answer.dag IS NOT NULL THEN
             touched := touched || answer.dag;
@@ -109,13 +115,16 @@ BEGIN
         END IF;
     END LOOP;
     PERFORM dibs.publish(events || dibs.follow(touched, at), at);
+    IF 'failure' = ANY (said) OR EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.troubled) THEN
+        PERFORM dibs.judge(at, p_ns, p_fences, said);
+    END IF;
 END $$;
 
 -- One settlement, on locked rows.
 CREATE OR REPLACE FUNCTION dibs.settle_one(
     p_at bigint, p_id text, p_n bigint, p_fence bigint, p_digest text, p_output text, p_decision text, p_data text,
     p_more jsonb,
-    OUT word text, OUT facts text, OUT events text[], OUT dag text, OUT marked boolean
+    OUT word text, OUT facts text, OUT events text[], OUT dag text, OUT marked boolean, OUT said text
 ) LANGUAGE plpgsql AS $$
 DECLARE
     w dibs.work%ROWTYPE;
@@ -187,6 +196,7 @@ BEGIN
 
     -- It is held: count, write the attempt, move on.
     dag := s.dag;
+    said := dibs.verdict(outcome, reason, counts);
     used := dibs.merge_usage(w.usage, p_more->'usage');
     w.attempts := w.attempts + counts::integer;
     w.crashes := w.crashes + coalesce((p_more->>'counts_crash')::boolean, false)::integer;

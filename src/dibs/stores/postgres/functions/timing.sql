@@ -41,8 +41,8 @@ CREATE OR REPLACE FUNCTION dibs.postpone(p_now bigint, p_duty text, p_delay_s fl
     ON CONFLICT (name) DO UPDATE SET due_at = greatest(d.due_at, excluded.due_at)
 $$;
 
--- Make due scheduled and retrying tasks ready, oldest due first. How many; NULL: nothing is due. Two who do this at once
--- share the work. p_since: nothing was due before that.
+-- Make due scheduled and retrying tasks ready, oldest due first, and note what time opened. How many of both; NULL: nothing
+-- is due. Two who do this at once share the work. p_since: nothing was due before that.
 -- Reads only while nothing is due. Locks: floors (shared), task rows without waiting.
 CREATE OR REPLACE FUNCTION dibs.promote(p_now bigint, p_limit integer, p_since bigint) RETURNS integer LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -50,11 +50,12 @@ AS $$
 DECLARE
     at bigint := coalesce(p_now, dibs.micros());
     due bigint[];
+    opened integer := dibs.tend_gates(p_now);
 BEGIN
     PERFORM 1 FROM dibs.waiting w
     WHERE w.status IN ('scheduled', 'retrying') AND w.due_at >= p_since AND w.due_at <= at LIMIT 1;
     IF NOT FOUND THEN
-        RETURN NULL;
+        RETURN nullif(opened, 0);
     END IF;
     PERFORM dibs.hold_floors();
     at := coalesce(p_now, dibs.micros());
@@ -64,7 +65,7 @@ BEGIN
         ORDER BY w.due_at, w.n LIMIT p_limit FOR UPDATE SKIP LOCKED
     ) f;
     PERFORM dibs.publish(dibs.make_ready(due, at), at);
-    RETURN coalesce(cardinality(due), 0);
+    RETURN coalesce(cardinality(due), 0) + opened;
 END $$;
 
 -- Held tasks whose time is over, longest first, as whole_held has them. Tasks cancelled while held whose lease is over

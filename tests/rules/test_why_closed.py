@@ -1,0 +1,67 @@
+"""Why a ready task is not handed out although somebody could do it: pauses and circuit breakers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from dibs.model.instants import to_micros
+from dibs.model.status import Status
+from dibs.model.task import Task
+from dibs.model.views import Agent, Lane, Why
+from dibs.rules.breaker import HEALTHY, Record, State
+from dibs.rules.closing import Pause
+from dibs.rules.why import explain
+
+NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
+NOW = to_micros(NOON)
+TASK = Task(id="task_1", type="code", status=Status.READY)
+ADA = Agent(id="ada", heard_at=NOON)
+
+
+def ask(*pauses: Pause, agents: tuple[Agent, ...] = (ADA,), breaker: Record | None = None) -> Why:
+    return explain(TASK, (), agents, NOW, pauses, breaker)
+
+
+def test_a_paused_type_says_who_why_until_when_and_what_helps() -> None:
+    pause = Pause(scope="type", name="code", until=NOW + 600_000_000, reason="broken", by="human:grace")
+    why = ask(pause)
+    assert why.explanation == "It is ready, but type code is paused by human:grace (broken); it goes on in 10 min."
+    [blocker] = why.blockers
+    assert (blocker.kind, blocker.ids, blocker.help) == ("gate", ["type:code"], "dibs resume --type code")
+
+
+def test_pauses_of_something_else_do_not_matter() -> None:
+    lane = Lane(id=4, type="code", requires=("gpu",), boost=TASK.boost)
+    others = [
+        Pause(scope="type", name="lint"),
+        Pause(scope="lane", name="4", lane=lane),
+        Pause(scope="agent", name="x"),
+    ]
+    assert ask(*others, breaker=HEALTHY).blockers == []
+
+
+def test_everything_and_its_lane_are_told_together() -> None:
+    lane = Lane(id=4, type="code", boost=TASK.boost)
+    why = ask(Pause(scope="everything"), Pause(scope="lane", name="4", lane=lane))
+    assert why.explanation == "It is ready, but everything is paused and lane 4 is paused."
+    assert [blocker.help for blocker in why.blockers] == ["dibs resume --everything", "dibs resume --lane 4"]
+
+
+def test_a_breaker_says_what_it_counted_and_when_it_tries_again() -> None:
+    opened = Record(state=State.OPEN, due_at=NOW + 30_000_000, reason="5 failed attempts in a row")
+    [blocker] = ask(breaker=opened).blockers
+    assert blocker.detail == (
+        "the circuit breaker of type code is not closed (5 failed attempts in a row); it lets one task through in 30 s"
+    )
+    assert blocker.help == "dibs breaker close code"
+    [blocker] = ask(breaker=Record(state=State.HALF_OPEN, reason="down", probe=("task_2", 1))).blockers
+    assert blocker.detail.endswith("(down; half-open, its probe is task_2)")
+
+
+def test_agents_that_could_do_it_are_all_paused_or_not() -> None:
+    bob = Agent(id="bob", heard_at=NOON)
+    paused = Pause(scope="agent", name="ada")
+    assert ask(paused, agents=(ADA, bob)).blockers == []
+    why = ask(paused)
+    assert why.explanation == "It is ready, but every live agent that could do it is paused."
+    assert [(blocker.kind, blocker.help) for blocker in why.blockers] == [("gate", "dibs resume --agent ada")]
