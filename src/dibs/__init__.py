@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dibs.model.claim import Settled as Settled
     from dibs.model.dag import Dag as Dag
     from dibs.model.event import Event as Event
+    from dibs.model.question import Question as Question
     from dibs.model.retry import Retry as Retry
     from dibs.model.task import CONTENT as CONTENT
     from dibs.model.task import NewTask as NewTask
@@ -66,6 +67,7 @@ _HOME = {
     "Settled": "model.claim",
     "Dag": "model.dag",
     "Event": "model.event",
+    "Question": "model.question",
     "Retry": "model.retry",
     "CONTENT": "model.task",
     "NewTask": "model.task",

@@ -123,7 +123,7 @@ def are_alone(specs: Sequence[NewTask | Planned]) -> TypeGuard[Sequence[NewTask]
     """Whether these are many standalone tasks that are ready at once, so that none needs to be seen before another."""
     return len(specs) >= MANY and all(
         type(spec) is NewTask
-        and not (spec.after or spec.after_ended)
+        and not (spec.after or spec.after_ended or spec.approval)
         and spec.dag is spec.key is spec.ref is spec.run_after is spec.deadline is None
         for spec in specs
     )
@@ -272,6 +272,7 @@ def _frame(spec: NewTask, project: str) -> _Frame:
         spec.locks,
         spec.expects,
         spec.approval,
+        spec.approval.__class__,
         spec.coalesce_key,
         spec.coalesce_window,
     )
@@ -317,6 +318,7 @@ def _make_frame(spec: NewTask, project: str) -> _Frame:
         "tags": validation.names(spec.tags, "tags"),
         "user": _optional(spec.user, "user"),
         "created_by": _optional(spec.created_by, "created_by"),
+        "approval": validation.flag(spec.approval, "approval"),
     }
     defaults = {name: value for name, value in fields.items() if value not in (None, ())}
     lane = LaneKey(project, type, assignee, requires, models, boost)

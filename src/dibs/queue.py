@@ -26,12 +26,13 @@ from dibs.requests import (
     held,
     id_of,
     lease_s,
+    no_question,
     no_task,
     optional,
     raised,
     usage,
 )
-from dibs.rules import graph, validation, why
+from dibs.rules import graph, questions, validation, why
 from dibs.stores.values import (
     Claimed,
     ClaimRequest,
@@ -56,14 +57,16 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.question import Question
     from dibs.model.retry import Retry
     from dibs.model.views import Page, Stats, Why
     from dibs.rules.retry import PoisonPolicy
     from dibs.rules.review import Ruling
     from dibs.stores.contract import Store
     from dibs.stores.deadletters import DeadFilter
+    from dibs.stores.values import Asked
 
-LATER = ("ask", "answer", "inbox", "register_agent", "agents", "drain_agent", "unregister_agent")
+LATER = ("register_agent", "agents", "drain_agent", "unregister_agent")
 """Verbs that are announced and not there yet."""
 
 POLL_S = 5.0
@@ -538,6 +541,95 @@ class Queue(Pausing):
         )
         return await self._insert(tasks, spawn=spawn, parent=parent)
 
+    # People
+
+    async def ask(
+        self,
+        claim: Held,
+        question: str,
+        schema: Any = None,
+        assignee: str | None = None,
+        timeout: Any = None,
+        default: Any = None,
+        *,
+        name: str | None = None,
+    ) -> Question:
+        """Ask a person, once: the same question again, also by a later attempt, is the same question.
+
+        The claim ends here, and no attempt is counted; the task is waiting, for as long as it takes, and is then
+        claimed again with the answer in `claim.answers`. A question that is answered already is returned with its
+        answer, and the claim goes on. After `timeout` without an answer the task goes on with `default`, or without one
+        is dead-lettered. `name` tells questions apart; without it their content does.
+        """
+        asked = await self.ask_under(
+            claim, question, schema, assignee=assignee, timeout=timeout, default=default, name=name
+        )
+        return asked.question
+
+    async def ask_under(
+        self,
+        claim: Held,
+        question: str,
+        schema: Any = None,
+        *,
+        assignee: str | None = None,
+        timeout: Any = None,
+        default: Any = None,
+        name: str | None = None,
+        used: Usage | None = None,
+    ) -> Asked:
+        """As `ask`, also saying whether the claim has ended."""
+        from dibs import asking
+
+        ask = asking.ask(
+            held(claim),
+            self.new_id("q"),
+            question,
+            schema,
+            assignee=assignee,
+            timeout=timeout,
+            default=default,
+            name=name,
+            used=used,
+        )
+        return await self.store.ask(ask)
+
+    async def answer(self, question_id: Any, value: Any, by: str | None = None) -> Question:
+        """Answer an open question; its task goes on. Answering again with the same value is answered the same.
+
+        An approval takes true or false: a task that is refused is cancelled, with what depends on it. Raises
+        IllegalTransition if it was answered otherwise, or its task has ended.
+        """
+        from dibs import asking
+
+        question = await self.get_question(question_id)
+        body = asking.answer(question, value)
+        answered = await self.store.answer(question.id, body, optional(by, "by"))
+        if answered.kind == questions.APPROVAL and not answered.answer:
+            while await self.store.spread(cause=answered.task_id):
+                pass
+        return answered
+
+    async def get_question(self, question_id: Any) -> Question:
+        """The question as it is now."""
+        id = id_of(question_id, "question_id")
+        found = await self.store.questions(id=id)
+        if not found:
+            raise no_question(id)
+        return found[0]
+
+    async def inbox(self, *, assignee: str | None = None, limit: int = MAX_LIMIT) -> list[Question]:
+        """The open questions and approvals, oldest first; for an `assignee` only those meant for them or nobody."""
+        return await self.store.inbox(
+            self.project, optional(assignee, "assignee"), validation.whole(limit, "limit", 1, MAX_LIMIT)
+        )
+
+    async def questions_of(self, task_id: Any) -> list[Question]:
+        """Everything the task ever asked, approvals included, oldest first; with the answers."""
+        return await self.store.questions(task_id=id_of(task_id))
+
+    # Keeping
+
     async def checkpoint(self, claim: Held, data: Any) -> None:
         """Keep `data` for the next attempt of this task; it replaces the last checkpoint."""
         value, _ = validation.clean(data)
@@ -822,7 +914,13 @@ class Queue(Pausing):
         agents = (await self.store.stats(self.project)).agents if is_ready else []
         pauses, breakers = await self._shut() if is_ready else ([], {})
         return why.explain(
-            task, [parent for parent in parents if parent], agents, self.store.now(), pauses, breakers.get(task.type)
+            task,
+            self.store.now(),
+            parents=[parent for parent in parents if parent],
+            agents=agents,
+            pauses=pauses,
+            breaker=breakers.get(task.type),
+            questions=await self.questions_of(task) if task.status is Status.WAITING else [],
         )
 
     async def stats(self) -> Stats:

@@ -120,3 +120,9 @@ def default_agent() -> str:
 
 def no_task(task_id: str) -> NotFound:
     return NotFound(f"There is no task {task_id}. `dibs ls` shows the ones there are.", field="task_id")
+
+
+def no_question(question_id: str) -> NotFound:
+    return NotFound(
+        f"There is no question {question_id}. `dibs inbox` shows the ones that are open.", field="question_id"
+    )

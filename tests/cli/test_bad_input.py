@@ -52,7 +52,6 @@ BAD_ADDS: list[tuple[list[str], str]] = [
     (["t", "--max-cost", "0.5"], "max_cost"),
     (["t", "--lock", "repo"], "locks"),
     (["t", "--expects", "{}"], "expects"),
-    (["t", "--approval"], "approval"),
     (["t", "title", "surplus"], "surplus"),
     (["t", "--colour", "red"], "colour"),
     (["t", "--payload"], "payload"),

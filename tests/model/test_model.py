@@ -24,10 +24,13 @@ from dibs.model.task import NewTask, Task
 from dibs.stores.values import Entry
 from dibs.testing import FakeClock
 from tests.model.wishes import (
+    ANSWERS,
+    ASKS,
     BREAKERS,
     CLAIMS,
     DEAD,
     DECISIONS,
+    DEFAULTS,
     EDGES,
     ENTRIES,
     FAILURES,
@@ -185,13 +188,51 @@ class Stores(RuleBasedStateMachine):
         self._do(lambda queue, world: queue.spawn_below(claims[world], tasks, wait=wait, name=name))
 
     @precondition(lambda self: self._held())
+    @rule(number=NUMBERS, wish=ASKS, default=DEFAULTS)
+    def ask(self, number: int, wish: dict[str, Any], default: str | None) -> None:
+        claims = self._pick(number)
+        options = {**wish, "default": default if "timeout" in wish else None}
+        self._do(lambda queue, world: queue.ask_under(claims[world], **options))
+
+    @rule(wish=ASKS, ends=st.sampled_from(["answer", "answer", "default", "lapse", "cancel", "wait"]))
+    def work_and_ask(self, wish: dict[str, Any], ends: str) -> None:
+        """An agent that can do everything takes one task and asks; somebody answers, or nobody."""
+        before = len(self.claims)
+        self._do(lambda queue, _: queue.claim("ada", capabilities=("code", "web"), lease=3600))
+        if len(self.claims) == before:
+            return
+        claims = self.claims[-1]
+        options = {**wish, "timeout": 5, "default": 7 if ends == "default" else None}
+        self._do(lambda queue, world: queue.ask_under(claims[world], **options))
+        task_id = claims[0].task.id
+        waiting = [question for question in self.known[f"{task_id} questions"] if question["status"] == "open"]
+        if ends == "answer" and waiting:
+            self._do(lambda queue, _: queue.answer(waiting[0]["id"], 7))
+        elif ends == "cancel":
+            self._do(lambda queue, _: queue.cancel(task_id), unordered=True)
+        elif ends != "wait":
+            self.pass_time(6, 0.5)
+
+    @precondition(lambda self: self._asked())
+    @rule(number=NUMBERS, value=ANSWERS, by=st.sampled_from([None, "grace"]))
+    def answer(self, number: int, value: Any, by: str | None) -> None:
+        """Mostly what is open, and in the end whatever was ever asked."""
+        waiting = [question for question in self._asked() if question["status"] == "open"]
+        choices = waiting if waiting and number % 4 else self._asked()
+        question_id = choices[number % len(choices)]["id"]
+        self._do(lambda queue, _: queue.answer(question_id, value, by))
+
+    @precondition(lambda self: self._held())
     @rule(number=NUMBERS, entry=ENTRIES)
     def record(self, number: int, entry: Entry) -> None:
         claims = self._pick(number)
         self._do(lambda queue, world: queue.record(claims[world], [entry]))
 
     @precondition(lambda self: self.claims)
-    @rule(number=NUMBERS, verb=st.sampled_from(["complete", "fail", "release", "renew", "start", "spawn", "record"]))
+    @rule(
+        number=NUMBERS,
+        verb=st.sampled_from(["complete", "fail", "release", "renew", "start", "spawn", "ask", "record"]),
+    )
     def say_again(self, number: int, verb: str) -> None:
         """Whoever ever held a task says something, perhaps what was said before; by its fence alone."""
         claim = self.claims[number % len(self.claims)][0]
@@ -203,6 +244,7 @@ class Stores(RuleBasedStateMachine):
             "renew": lambda queue, _: queue.renew(fence),
             "start": lambda queue, _: queue.start(fence),
             "spawn": lambda queue, _: queue.spawn_below(fence, [NewTask("a")], name="one"),
+            "ask": lambda queue, _: queue.ask_under(fence, "Which one?"),
             "record": lambda queue, _: queue.record(fence, [Entry(kind="log", value=b"1")]),
         }
         self._do(says[verb])
@@ -377,6 +419,10 @@ class Stores(RuleBasedStateMachine):
         held = self._held()
         return held[number % len(held)]
 
+    def _asked(self) -> list[dict[str, Any]]:
+        """The questions there are."""
+        return [question for task_id in self.tasks for question in self.known.get(f"{task_id} questions", ())]
+
     def _rows(self) -> list[str]:
         """The dags that exist."""
         return [dag_id for dag_id in self.dags if self.known.get(dag_id) is not None]
@@ -407,7 +453,8 @@ def _sound(task: dict[str, Any] | None) -> None:
     """What must be true of a task whatever happened."""
     if task is None or task["status"] in FINAL:
         return
-    assert (task["status"] == Status.PENDING) == bool(task["blocked_by"]), task
+    if task["status"] != Status.WAITING:
+        assert (task["status"] == Status.PENDING) == bool(task["blocked_by"]), task
     assert (task["status"] in HELD) == (task["lease_expires_at"] is not None), task
     assert (task["status"] == Status.RETRYING) == (task["retry_at"] is not None), task
     assert task["attempts"] < task["max_attempts"], task

@@ -16,6 +16,7 @@ NUMBERS = st.integers(0, 10_000)
 """Picks one of what exists by its remainder."""
 
 OPTIONS: dict[str, st.SearchStrategy[Any]] = {
+    "approval": st.booleans(),
     "type": st.sampled_from(TYPES),
     "payload": st.sampled_from([None, 1, {"k": [1, "x"]}]),
     "priority": st.sampled_from([50, 10, 47, 90]),
@@ -68,6 +69,18 @@ CLAIMS = st.fixed_dictionaries(
     },
 )
 
+ASKS = st.fixed_dictionaries(
+    {"question": st.sampled_from(["Which one?", "How many?"])},
+    optional={
+        "schema": st.just({"type": ["integer", "string"]}),
+        "assignee": st.just("grace"),
+        "timeout": st.sampled_from([5, 40]),
+        "name": st.sampled_from(["one", "two"]),
+    },
+)
+DEFAULTS = st.sampled_from([None, None, "as ever"])
+ANSWERS = st.sampled_from([True, True, False, 7, "red"])
+
 USAGE = st.fixed_dictionaries(
     {},
     optional={
@@ -119,7 +132,7 @@ DEAD = st.fixed_dictionaries(
 FILTERS = st.fixed_dictionaries(
     {},
     optional={
-        "status": st.sampled_from(["ready", ("completed", "cancelled")]),
+        "status": st.sampled_from(["ready", "waiting", ("completed", "cancelled")]),
         "type": st.sampled_from(TYPES),
         "tag": st.just("t"),
         "agent": st.sampled_from(AGENTS),

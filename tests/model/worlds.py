@@ -74,6 +74,7 @@ class World:
             if task is None:
                 continue
             known[f"{task_id} history"] = plain(self.read(self.store.history(task_id)))
+            known[f"{task_id} questions"] = plain(self.read(self.store.questions(task_id=task_id)))
             known[f"{task_id} journal"] = plain(self.read(self.store.read_journal(task_id)))
         for dag_id in dag_ids:
             known[dag_id] = dag = plain(self.read(self.store.dag(dag_id)))
@@ -81,6 +82,7 @@ class World:
                 dag["tasks"] = [task["id"] for task in dag["tasks"]]
                 dag["edges"] = sorted([edge["parent"], edge["child"], edge["kind"]] for edge in dag["edges"])
                 dag["counts"] = {status: count for status, count in dag["counts"].items() if count}
+        known["inbox"] = plain(self.read(self.store.inbox("default", None, 1000)))
         stats = plain(self.read(self.store.stats("default")))
         stats["by_status"] = {status: count for status, count in stats["by_status"].items() if count}
         for lane in stats["lanes"]:

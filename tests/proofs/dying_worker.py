@@ -36,6 +36,14 @@ async def parent(ctx: dibs.Context, goal: str) -> dict[str, Any]:
     return {"plan": plan, "draft": draft, "parts": [first.output, second.output]}
 
 
+@app.handler("asker")
+async def asker(ctx: dibs.Context) -> str:
+    await ctx.step("think", _pay, "thought")
+    colour = await ctx.ask("Which colour?", {"enum": ["red", "blue"]})
+    bought: str = await ctx.step("buy", _pay, colour)
+    return bought
+
+
 @app.handler("child")
 async def child(part: int) -> int:
     return part * 10
@@ -56,7 +64,7 @@ class Mortal:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        if name not in ("claim", "insert", "write_journal", "settle", "start", "renew", "read_journal"):
+        if name not in ("claim", "insert", "ask", "write_journal", "settle", "start", "renew", "read_journal"):
             return found
 
         async def call(*args: Any, **kwargs: Any) -> Any:
@@ -71,8 +79,8 @@ class Mortal:
         return call
 
 
-async def main() -> None:
-    url, last, when, offset_s = sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4])
+async def work(url: str, last: int, when: str, offset_s: float) -> None:
+    """Work until nothing is left to do, or until death."""
     store = open_store(url, clock=lambda: time.time_ns() // 1_000 + int(offset_s * 1e6))
     queue = Queue(Mortal(store, last, when))
     async with dibs.Worker(app, queue, agent="mortal", concurrency=1) as worker:
@@ -81,4 +89,4 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main())
+    asyncio.run(work(sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4])))

@@ -1,7 +1,7 @@
 """A client that repeats a verb after Unavailable ends where it would have ended without, wherever the fault falls.
 
 What can be repeated blindly: add and add_dag with a key, claim with a claim_id, start, renew, complete, fail, release,
-checkpoint, steps, link, set_priority, spawn. Repeating `retry` is answered IllegalTransition and repeating
+checkpoint, steps, link, set_priority, spawn, ask, answer. Repeating `retry` is answered IllegalTransition and repeating
 `spawn(wait=True)` LeaseLost when the first call took effect; repeating `cancel` names no ids: each says that it
 happened. What cannot: add without a key, claim without a claim_id, log and notes; the last test says what that costs.
 """
@@ -116,6 +116,13 @@ def _scenario(client: Client) -> None:
     say(queue.complete, take("parent"), "whole")
     say(queue.complete, take("aside"))
 
+    say(queue.add, "asker", {"n": "asker"}, key="asker", approval=True)
+    [approval] = say(queue.inbox)
+    say(queue.answer, approval.id, True, by="grace")
+    question = say(queue.ask, take("asker"), "Which one?")
+    say(queue.answer, question.id, "red")
+    say(queue.complete, take("asker"), "asked")
+
 
 def _facts(queue: SyncQueue) -> dict[str, Any]:
     """Everything about the tasks but ids and instants, by the name each has in its payload."""
@@ -173,7 +180,7 @@ def test_repeating_what_was_not_answered_ends_where_it_would_have_ended(tmp_path
 
     expected, calls = _run(url(0), SILENT, when)
     assert 50 < calls < MOST_CALLS
-    assert expected["count"].total() == len(expected["count"]) == 9
+    assert expected["count"].total() == len(expected["count"]) == 10
     for point in range(1, calls + 1):
         facts, _ = _run(url(point), point, when)
         assert facts == expected, f"call {point} of {calls} failed {when} it took effect"

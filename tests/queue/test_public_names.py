@@ -31,6 +31,7 @@ NAMES = [
     "News",
     "NotFound",
     "Page",
+    "Question",
     "Queue",
     "Release",
     "Retry",

@@ -33,8 +33,8 @@ WRONG: list[tuple[str, Wrong]] = [
     ("coalesce_window", lambda queue: queue.add("a", coalesce_window=9)),
     ("context", lambda queue: queue.add("a", context={"refs": ["task:x:output"]})),
     ("timeout", lambda queue: queue.add("a", timeout=True)),
-    ("ask", lambda queue: queue.ask(held(queue), "Which colour?")),
-    ("inbox", lambda queue: queue.inbox()),
+    ("question", lambda queue: queue.ask(held(queue), " ")),
+    ("limit", lambda queue: queue.inbox(limit=0)),
 ]
 
 

@@ -246,7 +246,6 @@ def test_a_plain_new_task_asks_for_nothing_unsupported() -> None:
         ("max_turns", 5),
         ("locks", ["db"]),
         ("expects", {"schema": {}}),
-        ("approval", True),
         ("coalesce_key", "k"),
         ("coalesce_window", 9),
     ],
@@ -256,3 +255,10 @@ def test_options_that_do_not_work_yet_are_refused(name: str, value: object) -> N
         validation.unsupported(NewTask("x", **{name: value}))  # type: ignore[arg-type]
     assert caught.value.field == name
     assert caught.value.code == "not_supported_yet"
+
+
+def test_a_flag_is_true_or_false_and_nothing_like_it() -> None:
+    assert validation.flag(True, "approval") is True
+    assert validation.flag(False, "approval") is False
+    for value in (1, 0, None, "yes"):
+        assert "must be True or False" in refusal(validation.flag, value, "the_field")

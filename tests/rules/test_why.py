@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dibs.model.instants import to_micros
+from dibs.model.question import Question
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.model.views import Agent, Why
@@ -26,7 +27,7 @@ def agent(id: str = "coder-1", *, heard: timedelta = timedelta(0), **offers: Any
 
 
 def ask(subject: Task, parents: tuple[Task, ...] = (), agents: tuple[Agent, ...] = ()) -> Why:
-    why = explain(subject, parents, agents, NOW)
+    why = explain(subject, NOW, parents=parents, agents=agents)
     assert why.task_id == subject.id
     assert why.status == subject.status
     return why
@@ -185,3 +186,30 @@ def test_a_task_cancelled_because_of_another_names_it() -> None:
 @pytest.mark.parametrize(("reason", "words"), [("not needed", ": not needed"), (None, "")])
 def test_a_task_cancelled_by_request_repeats_the_reason(reason: str | None, words: str) -> None:
     assert ask(task(Status.CANCELLED, cancel_reason=reason)).explanation == f"It was cancelled{words}."
+
+
+def test_a_waiting_task_names_its_open_question_and_how_to_answer_it() -> None:
+    asked = Question(
+        id="q_1", task_id="task_1", question="Which one?", assignee="grace", expires_at=NOON + timedelta(hours=5)
+    )
+    earlier = Question(id="q_0", task_id="task_1", question="How many?", status="answered")
+    why = explain(task(Status.WAITING), NOW, questions=(earlier, asked))
+    assert why.explanation == "It waits for a person to answer; its time ends in 5 h."
+    [blocker] = why.blockers
+    assert (blocker.kind, blocker.ids, blocker.until) == ("question", ["q_1"], NOON + timedelta(hours=5))
+    assert blocker.detail == "q_1 for grace: Which one?"
+    assert blocker.help == "answer question q_1: dibs answer q_1 VALUE"
+    without_end = explain(task(Status.WAITING), NOW, questions=(Question(id="q_2", task_id="task_1"),))
+    assert without_end.explanation == "It waits for a person to answer."
+
+
+def test_a_task_to_be_approved_names_what_else_it_waits_for() -> None:
+    approval = Question(id="q_1", task_id="task_1", kind="approval", question="Shall this task run?")
+    parent = Task(id="task_a", type="research")
+    why = explain(task(Status.WAITING), NOW, parents=(parent,), questions=(approval,))
+    assert why.explanation == "It waits to be approved."
+    assert [(blocker.kind, blocker.ids) for blocker in why.blockers] == [
+        ("approval", ["q_1"]),
+        ("dependency", ["task_a"]),
+    ]
+    assert why.blockers[0].help == "answer question q_1: dibs answer q_1 true"

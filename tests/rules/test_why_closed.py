@@ -19,7 +19,7 @@ ADA = Agent(id="ada", heard_at=NOON)
 
 
 def ask(*pauses: Pause, agents: tuple[Agent, ...] = (ADA,), breaker: Record | None = None) -> Why:
-    return explain(TASK, (), agents, NOW, pauses, breaker)
+    return explain(TASK, NOW, agents=agents, pauses=pauses, breaker=breaker)
 
 
 def test_a_paused_type_says_who_why_until_when_and_what_helps() -> None:

@@ -49,6 +49,7 @@ SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
     ),
     "no_lane": (["7"], NotFound, "There is no lane 7: `dibs stats --json` has the ids of those in use.", "lane"),
     "no_parent": (["t", "after_ended"], NotFound, "There is no task t to depend on.", "after_ended"),
+    "no_question": (["q"], NotFound, "There is no question q.", "question_id"),
     "no_task": (["t"], NotFound, "There is no task t.", None),
     "no_task_or_dag": (["x"], NotFound, "There is no task or dag x.", None),
     "over_timeout": (
@@ -62,6 +63,12 @@ SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
         IllegalTransition,
         "Task t is completed: its priority no longer matters.",
         None,
+    ),
+    "question_over": (
+        ["q", "closed"],
+        IllegalTransition,
+        "Question q is closed: its task ended, or has a new life.",
+        "question_id",
     ),
     "spawned_otherwise": (["t", "n"], Conflict, "Task t spawned other tasks under the name 'n' before.", None),
     "task_key_taken": (["t", "u"], KeyReused, "The key of task t belongs to task u by now.", "key"),

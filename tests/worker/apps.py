@@ -46,6 +46,17 @@ def family(ctx: Any) -> Any:
     return child.output["double"]
 
 
+@app.handler("poll in a process", executor="process")
+def poll_in_a_process(ctx: Any) -> Any:
+    said = ctx.ask("Which one?", {"type": "string"}, timeout="1h", default="blue")
+    return {"said": said, "known": ctx.answers}
+
+
+@app.handler("poll in a thread")
+def poll_in_a_thread(ctx: Any) -> Any:
+    return poll_in_a_process(ctx)
+
+
 @app.handler("nap")
 async def nap(began: str, release: str) -> str:
     """Runs until the file `release` exists."""

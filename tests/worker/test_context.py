@@ -164,8 +164,6 @@ async def test_spawn_refuses_what_add_does_not_take() -> None:
             await ctx.spawn("child", colour="red")
         with pytest.raises(dibs.Invalid, match="priority"):
             await ctx.spawn("child", priority=500)
-        with pytest.raises(dibs.Invalid, match="not supported yet"):
-            await ctx.ask("why?")
         return "refused"
 
     assert (await ended("memory:", app, "parent")).output == "refused"

@@ -26,6 +26,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("log", "claim", "add a line to the task's log"),
             ("checkpoint", "claim", "store what the next attempt should know"),
             ("spawn", "claim", "add tasks below the one you hold"),
+            ("ask", "people", "ask a person, and let the task wait for the answer"),
             ("complete", "settle", "hand in the output"),
             ("fail", "settle", "say that it did not work, and why"),
             ("release", "settle", "give it back unharmed"),
@@ -44,6 +45,13 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("gates", "pausing", "what is closed: pauses and circuit breakers"),
             ("tail", "follow", "events as they happen"),
             ("wait", "follow", "until a task or dag has ended"),
+        ),
+    ),
+    (
+        "Answer",
+        (
+            ("inbox", "people", "what agents want to know, and what waits for approval"),
+            ("answer", "people", "answer a question; approve or refuse a task"),
         ),
     ),
     (
@@ -97,7 +105,7 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
     ),
 }
 
-LATER = ("up", "ask", "inbox", "answer", "bench", "migrate")
+LATER = ("up", "bench", "migrate")
 """Commands that are promised and not there yet: they are refused as such, not as a slip of the finger."""
 
 

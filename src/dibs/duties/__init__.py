@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from dibs.duties.desk import Desk
 from dibs.duties.expire import expire
+from dibs.duties.lapse import lapse
 from dibs.duties.promote import promote
 from dibs.duties.prune import prune
 from dibs.duties.rerank import rerank
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 DUTIES: dict[str, Callable[[Desk], Awaitable[int]]] = {
     "expire": expire,
+    "lapse": lapse,
     "promote": promote,
     "spread": spread,
     "rerank": rerank,

@@ -100,6 +100,7 @@ class Task(Struct, kw_only=True, gc=False):
     user: str | None = None
     created_by: str | None = None
     expects: Any = None
+    approval: bool = False
     context: Any = None
     created_at: datetime | None = None
 

@@ -14,7 +14,8 @@ An agent **claims** a ready task and **starts** it; a claim may do both at once.
   (`retrying`), or never (`dead_lettered`). Work lost with its worker is never made to wait.
 - **release**, **limit** (the provider said slow down): given back unharmed, at once or after a delay.
 - **suspend**: it waits for tasks it spawned, `pending` like any task with open dependencies; if they
-  have all ended already it is `ready`. **ask**: it waits for a person; the **answer** makes it ready.
+  have all ended already it is `ready`. **ask**: it waits for a person; the **answer** makes it ready. If
+  nobody answers in time the question **lapses**: it goes on with a default, or not at all.
 
 **Cancel** ends whatever is not final, whatever it was doing. `completed`, `dead_lettered` and
 `cancelled` are final: only **retry** leaves the last two, and nothing leaves `completed`. A dead letter
@@ -50,6 +51,7 @@ class Verb(StrEnum):
     LIMIT = "limit"
     ASK = "ask"
     ANSWER = "answer"
+    LAPSE = "lapse"
     VALIDATE = "validate"
     REJECT = "reject"
     CANCEL = "cancel"
@@ -64,7 +66,7 @@ def _to(*statuses: Status) -> frozenset[Status]:
 _CANCELLED = _to(Status.CANCELLED)
 _TRIED_AGAIN = _to(Status.READY, Status.RETRYING, Status.DEAD_LETTERED)
 _GIVEN_BACK = _to(Status.READY, Status.RETRYING)
-_NEW_LIFE = _to(Status.PENDING, Status.SCHEDULED, Status.READY, Status.RETRYING)
+_NEW_LIFE = _to(Status.PENDING, Status.SCHEDULED, Status.READY, Status.WAITING, Status.RETRYING)
 
 _HOLDER_MAY = {
     Verb.COMPLETE: _to(Status.COMPLETED),
@@ -110,7 +112,8 @@ TABLE: dict[Status | None, dict[Verb, frozenset[Status]]] = {
     },
     Status.VALIDATING: _HOLDER_MAY,
     Status.WAITING: {
-        Verb.ANSWER: _to(Status.PENDING, Status.SCHEDULED, Status.READY, Status.COMPLETED),
+        Verb.ANSWER: _to(Status.PENDING, Status.SCHEDULED, Status.READY, Status.COMPLETED, Status.CANCELLED),
+        Verb.LAPSE: _to(Status.PENDING, Status.READY, Status.DEAD_LETTERED),
         Verb.REJECT: _TRIED_AGAIN,
         Verb.LINK: _to(Status.WAITING),
         Verb.CANCEL: _CANCELLED,
@@ -146,6 +149,7 @@ _DONE = {
     Verb.LIMIT: "rate-limited",
     Verb.ASK: "made to ask",
     Verb.ANSWER: "answered",
+    Verb.LAPSE: "lapsed",
     Verb.VALIDATE: "validated",
     Verb.REJECT: "rejected",
     Verb.CANCEL: "cancelled",

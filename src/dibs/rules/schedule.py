@@ -7,6 +7,7 @@ from dibs.model.instants import seconds
 INTERVALS_S: dict[str, float] = {
     "promote": 1.0,
     "expire": 1.0,
+    "lapse": 1.0,
     "rerank": 1.0,
     "spread": 1.0,
     "prune": 60.0,

@@ -21,6 +21,7 @@ __all__ = [
     "clean_text",
     "content_key",
     "duration_s",
+    "flag",
     "instant",
     "json_bytes",
     "many_json_bytes",
@@ -55,7 +56,7 @@ _INSTANT = "a datetime with a time zone, or a text such as 2030-01-31T12:00:00Z"
 
 # `provider` is not here: it is a note that nothing has to enforce.
 _COALESCE_WINDOW = 0.05
-_NOT_SUPPORTED_YET = ("max_cost", "max_tokens", "max_turns", "locks", "expects", "approval", "coalesce_key")
+_NOT_SUPPORTED_YET = ("max_cost", "max_tokens", "max_turns", "locks", "expects", "coalesce_key")
 
 
 def text(value: object, field: str, *, max_chars: int = MAX_NAME_CHARS, blank: bool = False) -> str:
@@ -127,6 +128,13 @@ def whole(value: object, field: str, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise Invalid(f"{field} must be a whole number from {low:,} to {high:,}, not {_shown(value)}.", field=field)
     return int(value)
+
+
+def flag(value: object, field: str) -> bool:
+    """True or False, and nothing that is only like it."""
+    if not isinstance(value, bool):
+        raise Invalid(f"{field} must be True or False, not {_shown(value)}.", field=field)
+    return value
 
 
 def names(values: Any, field: str, *, ordered: bool = False) -> tuple[str, ...]:

@@ -9,12 +9,14 @@ from dibs.model.status import HELD, Status
 from dibs.model.views import Agent, Blocker, Lane, Why
 from dibs.rules import closing
 from dibs.rules.matching import may_serve, models_of
+from dibs.rules.questions import APPROVAL, OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
     from dibs.model.closures import Closure
+    from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.rules.breaker import Record
     from dibs.rules.closing import Pause
@@ -25,14 +27,16 @@ LOST_AFTER_S = 90.0
 
 def explain(
     task: Task,
-    parents: Sequence[Task],
-    agents: Sequence[Agent],
     now: int,
+    *,
+    parents: Sequence[Task] = (),
+    agents: Sequence[Agent] = (),
     pauses: Sequence[Pause] = (),
     breaker: Record | None = None,
+    questions: Sequence[Question] = (),
 ) -> Why:
     """Say why `task` is where it is. `parents` are the tasks it still waits for; `agents` all that were heard of;
-    `pauses` all there are; `breaker` that of its type."""
+    `pauses` all there are; `breaker` that of its type; `questions` its own."""
     if task.status is Status.PENDING:
         sentence, blockers = _pending(parents)
     elif task.status is Status.SCHEDULED:
@@ -45,6 +49,8 @@ def explain(
             sentence, blockers = _closed(closures, now)
         else:
             sentence, blockers = _ready(task, [agent for agent in agents if _live(agent, now)], pauses, now)
+    elif task.status is Status.WAITING:
+        sentence, blockers = _waiting(parents, [question for question in questions if question.status == OPEN], now)
     elif task.status in HELD:
         sentence, blockers = _held(task, now)
     else:
@@ -65,6 +71,24 @@ def _pending(parents: Sequence[Task]) -> tuple[str, list[Blocker]]:
     count = len(blockers)
     noun = "task" if count == 1 else "tasks"
     return f"It waits for {count} other {noun} to end.", blockers
+
+
+def _waiting(parents: Sequence[Task], questions: Sequence[Question], now: int) -> tuple[str, list[Blocker]]:
+    blockers = [
+        Blocker(
+            kind=question.kind,
+            detail=f"{question.id}{f' for {question.assignee}' if question.assignee else ''}: {question.question}",
+            ids=[question.id],
+            until=question.expires_at,
+            help=f"answer question {question.id}: dibs answer {question.id}"
+            f" {'true' if question.kind == APPROVAL else 'VALUE'}",
+        )
+        for question in questions
+    ]
+    approval = any(question.kind == APPROVAL for question in questions)
+    ends = next((f"; its time ends {_distance(q.expires_at, now)}" for q in questions if q.expires_at), "")
+    sentence = "It waits to be approved." if approval else f"It waits for a person to answer{ends}."
+    return sentence, blockers + (_pending(parents)[1] if parents else [])
 
 
 def _timed(kind: str, start: str, until: datetime | None, now: int) -> tuple[str, list[Blocker]]:

@@ -46,7 +46,13 @@ Rules that hold for every method:
   progress or a note), `task.released` (reason), `task.retrying`, `task.completed`, `task.dead_lettered`,
   `task.cancelled`, `task.expired` (before the event of what follows), `task.overdue`. A claim with start emits both
   claimed and started. A task suspended on its children emits `task.released` with reason `suspended`. A decision about
-  a dead letter emits `task.reviewed`, after what it did to the task. `seq` is dense in commit order.
+  a dead letter emits `task.reviewed`, after what it did to the task. `seq` is dense in commit order. `task.waiting` and
+  `task.answered` have the kind of the question as their reason and name it in their data (`question`; `by`: who
+  answered).
+- **Questions.** A waiting task has exactly one open question, and no other task has one. Edges into it resolve as ever;
+  it stays waiting. Whatever ends a waiting task closes its question. A task with `approval` that is inserted, or
+  revived, is waiting for an approval opened with it (`rules.questions.approval_id`, the next one of the task), unless
+  it is cancelled in the same moment.
 - **Text** arrives clean: validation and sanitising happened before.
 - **Room for gates.** A later version adds holds to `claim` and their release to everything that ends a claim; lanes,
   tasks and claimers without a gate never pay for it.
@@ -65,6 +71,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
     from dibs.rules.breaker import Override, Record
@@ -72,6 +79,8 @@ if TYPE_CHECKING:
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
+        Ask,
+        Asked,
         Claimed,
         ClaimRequest,
         Dependency,
@@ -129,7 +138,7 @@ class Store(Protocol):
         depend only on drafts of this call or on ended tasks (Invalid, field `after`). With `wait` the spawner gains a
         `child` edge from each child; if any is open its claim ends: outcome `suspended`, no attempt counted, status
         pending; else it keeps its claim (`suspended` false). `created_at` is now. Status by
-        `rules.lifecycle.first_status`.
+        `rules.lifecycle.first_status`; waiting, if it is to be approved.
 
         With `connection`, the caller's own to this very database, all of it is part of the transaction that is under
         way there, and of its fate; a refusal leaves that transaction as it was. It may last, so nothing is touched
@@ -153,10 +162,10 @@ class Store(Protocol):
         status running with `started_at` if `start`, else claimed. A running attempt also ends at its timeout
         (`timeout_s` of the task at this time). Progress, note, and the usage of the last attempt are cleared. The
         claims carry inputs and children (`rules.handover.by_name`, in the order of the edges), the task's context, the
-        last checkpoint, previous attempts (the last ten, oldest first), `model` (`rules.matching.choose_model`),
-        `timeout_s`. The agent is remembered as heard of (at most every few seconds). Repeating a `claim_id` returns
-        what it claimed, leaving out what is no longer held under that fence by the agent that asks: another agent gets
-        nothing with it.
+        last checkpoint, `answers` to its questions by their ids, previous attempts (the last ten, oldest first),
+        `model` (`rules.matching.choose_model`), `timeout_s`. The agent is remembered as heard of (at most every few
+        seconds). Repeating a `claim_id` returns what it claimed, leaving out what is no longer held under that fence by
+        the agent that asks: another agent gets nothing with it.
         """
         ...
 
@@ -204,6 +213,44 @@ class Store(Protocol):
         """All entries of a task, in the order they were first written (a checkpoint once, its newest value)."""
         ...
 
+    # People
+
+    async def ask(self, ask: Ask) -> Asked:
+        """Ask a person under a held fence: the claim ends (outcome `suspended`, no attempt counted), status waiting.
+
+        A question of this task with the same name is that question: with another digest Conflict, code
+        `journal_mismatch`; answered, it is the answer, and the claim goes on (`suspended` false); closed (the task has
+        a new life), it is opened again, its time counting from now. Over its timeout, or not held: LeaseLost — but not
+        held and this fence's attempt ended as `suspended`: the reply may have been lost, so the question as it is now,
+        `suspended` true, and nothing changes. `task.waiting` has the agent.
+        """
+        ...
+
+    async def answer(self, question_id: str, value: bytes, by: str | None) -> Question:
+        """Answer an open question (`value` is JSON with sorted keys): `task.answered`, then the task goes where
+        `rules.questions.after_answer` says. Cancelled: by request, with `rules.questions.refusal` as its
+        `cancel_reason`, and spread; the caller goes on with `spread(cause=task_id)`.
+
+        Answered before with an equal value: the question as it is. With another, or closed: IllegalTransition.
+        Unknown: NotFound, field `question_id`.
+        """
+        ...
+
+    async def lapse(self, limit: int) -> int:
+        """End open questions whose time is over, longest over first; how many. With a default that is the answer, by
+        `rules.questions.BY_TIMEOUT`. Without, the question is closed and its task dead-lettered: reason
+        `rules.questions.LAPSED`, error `rules.questions.lapse`, no attempt; the event names the question. Its
+        consequences are left to `spread`."""
+        ...
+
+    async def inbox(self, project: str, assignee: str | None, limit: int) -> list[Question]:
+        """Open questions, oldest first (then by id); for an `assignee` only those meant for them or for nobody."""
+        ...
+
+    async def questions(self, *, id: str | None = None, task_id: str | None = None) -> list[Question]:
+        """This question, or all questions of this task, oldest first; unknown ones are left out."""
+        ...
+
     # Steering
 
     async def cancel(self, target: str, reason: str | None) -> list[str]:
@@ -233,8 +280,9 @@ class Store(Protocol):
     ) -> Task:
         """Give a dead-lettered or cancelled task a new life, and in the same commit what was cancelled because of it.
 
-        attempts, crashes, releases 0; error, reason, poison_pill, output cleared; history and fence kept; steps and
-        spawns dropped if not keep_steps. Status: pending if edges are open, scheduled (run_after = now + delay) with
+        attempts, crashes, releases 0; error, reason, poison_pill, output cleared; history and fence kept; steps,
+        spawns and questions (their names, so that they are asked anew and no claim has the answers) dropped if not
+        keep_steps. Status: pending if edges are open, scheduled (run_after = now + delay) with
         a delay, else ready. Tasks with `cause` = task_id that are cancelled come back likewise, except those with an
         open `after` edge from a parent that ended badly and does not come back: they stay cancelled and their cause
         becomes that parent's (its own cause, else itself). A dag that was failed, cancelled or closing through it
@@ -261,12 +309,12 @@ class Store(Protocol):
         ...
 
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
-        """Add edges into an existing task that has not started (pending, scheduled, ready, retrying; else
+        """Add edges into an existing task that nobody holds (pending, scheduled, ready, retrying, waiting; else
         IllegalTransition). Unknown parent: as for insert.
 
         Duplicates of existing edges are ignored. A cycle anywhere: CycleDetected naming it; nothing changes. A
         satisfied dependency adds a resolved edge; an `after` on one that ended badly is refused (IllegalTransition).
-        With an open edge the task becomes pending. `depends_on` grows.
+        With an open edge the task becomes pending; a waiting one stays so. `depends_on` grows.
         """
         ...
 
@@ -337,8 +385,8 @@ class Store(Protocol):
         ...
 
     async def prune(self, retention_s: float, limit: int) -> int:
-        """Delete what ended before now − retention: completed and cancelled tasks with their attempts, edges and
-        journal — a dag only as a whole, never while a live task depends on any of it — and old events, claim ids
+        """Delete what ended before now − retention: completed and cancelled tasks with their attempts, edges, journal
+        and questions — a dag only as a whole, never while a live task depends on any of it — and old events, claim ids
         and agents. Dead letters stay until they are reviewed and the last decision lets go of them
         (`rules.review.lets_go`); for those, retention counts from that decision. How many tasks."""
         ...

@@ -15,7 +15,7 @@ def is_plain(insertion: Insertion) -> bool:
     project = insertion.drafts[0].task.project
     for draft in insertion.drafts:
         task = draft.task
-        if draft.dependencies or task.dag_id or task.key is not None or task.parent_id is not None:
+        if draft.dependencies or task.dag_id or task.key is not None or task.parent_id is not None or task.approval:
             return False
         if task.project != project:
             return False

@@ -135,6 +135,17 @@ def no_dead_letter(task_id: str, status: str) -> IllegalTransition:
     return IllegalTransition(f"Task {task_id} is {status}, not dead-lettered: there is nothing to decide about it.")
 
 
+def no_question(question_id: str) -> NotFound:
+    """Nobody asked this."""
+    return NotFound(f"There is no question {question_id}.", field="question_id")
+
+
+def question_over(question_id: str, status: str) -> IllegalTransition:
+    """It was answered in another way, or its task ended before anybody answered."""
+    how = "was answered already" if status == "answered" else "is closed: its task ended, or has a new life"
+    return IllegalTransition(f"Question {question_id} {how}.", field="question_id")
+
+
 def waits_for(task_id: str, parent_id: str, status: str) -> IllegalTransition:
     """A task cannot come back while what it depends on stays away."""
     return IllegalTransition(f"Task {task_id} waits for {parent_id}, which is {status}: retry that one first.")

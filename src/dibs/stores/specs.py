@@ -54,6 +54,7 @@ class Spec(Struct, omit_defaults=True):
     user: str | None = None
     created_by: str | None = None
     expects: Any = None
+    approval: bool = False
     context: Any = None
 
 
@@ -84,6 +85,7 @@ def spec_of(task: Task, payload: bytes | None) -> str:
         task.user,
         task.created_by,
         task.expects,
+        task.approval,
         task.context,
     )
     return _encode(spec).decode()

@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag
+from dibs.model.question import Question
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
 
@@ -159,6 +160,32 @@ class Inserted(Struct, kw_only=True):
     dag_id: str | None = None
     suspended: bool = False
     dag: Dag | None = None
+
+
+class Ask(Struct, kw_only=True):
+    """A question of whoever holds a claim, and where its task remembers it. The claim ends as `suspended`.
+
+    `digest` tells what is asked, and of whom. `schema` and `default` are JSON; `id` is the question's, if it is new.
+    """
+
+    task_id: str
+    fence: int
+    id: str
+    name: str
+    digest: str
+    question: str
+    schema: bytes | None = None
+    assignee: str | None = None
+    timeout_s: float | None = None
+    default: bytes | None = None
+    usage: Usage | None = None
+
+
+class Asked(Struct, kw_only=True):
+    """A question as it is now. `suspended`: the claim has ended, whoever asked must stop; else it is answered."""
+
+    question: Question
+    suspended: bool
 
 
 class ClaimRequest(Struct, kw_only=True):

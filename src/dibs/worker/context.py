@@ -1,8 +1,8 @@
 """What a handler is given besides its arguments: the claim, and the verbs it may use while it works.
 
 `Context` is for coroutines; `SyncContext` has the same names without `await`, for threads and child processes.
-Steps and spawns are told apart by name, and equal names by order, so a handler that runs again from the top gets each
-earlier result in its place.
+Steps, spawns and questions are told apart by name, and equal names by order, so a handler that runs again from the top
+gets each earlier result in its place.
 """
 
 from __future__ import annotations
@@ -80,8 +80,10 @@ class Facts:
         """What an earlier attempt gave to `checkpoint`; None if none did."""
         return self._claim.checkpoint
 
-    def ask(self, question: str, schema: Any = None, timeout: Any = None, default: Any = None) -> Any:
-        raise Invalid("ask is not supported yet.", field="ask", code="not_supported_yet")
+    @property
+    def answers(self) -> dict[str, Any]:
+        """What people answered to the questions of this task so far, by question id."""
+        return self._claim.answers
 
     def _name(self, name: str) -> str:
         """The name itself the first time, `name#2` the second time in this run, and so on."""
@@ -91,6 +93,11 @@ class Facts:
 
     def _step_name(self, name: str) -> str:
         return self._name(validation.text(name, "name"))
+
+    def _ask_arguments(self, question: str, name: str | None, **options: Any) -> dict[str, Any]:
+        """Questions are told apart by name, else by order."""
+        name = self._name("ask" if name is None else validation.text(name, "name"))
+        return {"question": question, "name": name, **options}
 
     def _spawn_arguments(self, type: str, payload: Any, wait: bool, options: dict[str, Any]) -> dict[str, Any]:
         name = options.pop("name", None)
@@ -136,6 +143,27 @@ class Context(Facts):
         with its output. A child that was dead-lettered or cancelled raises `ChildFailed`.
         """
         return await self._line.spawn(**self._spawn_arguments(type, payload, wait, options))
+
+    async def ask(
+        self,
+        question: str,
+        schema: Any = None,
+        timeout: Any = None,
+        default: Any = None,
+        *,
+        assignee: str | None = None,
+        name: str | None = None,
+    ) -> Any:
+        """Ask a person, once, and get the answer. `name` to match it by; without one questions are matched by order.
+
+        This run ends here, and with it its claim; while nobody answers no time of the task's counts. When there is an
+        answer the handler runs again from the top and gets it. `schema` says what the answer must look like. If nobody
+        answers within `timeout` that is `default`; without one the task is dead-lettered.
+        """
+        arguments = self._ask_arguments(
+            question, name, schema=schema, assignee=assignee, timeout=timeout, default=default
+        )
+        return await self._line.ask(**arguments)
 
     async def progress(self, progress: float | None = None, note: str | None = None) -> None:
         """Show how far the work is (0 … 1) and what it is doing."""
@@ -201,6 +229,22 @@ class SyncContext(Facts):
         """As `Context.spawn`."""
         child: Task = self._call("spawn", self._spawn_arguments(type, payload, wait, options))
         return child
+
+    def ask(
+        self,
+        question: str,
+        schema: Any = None,
+        timeout: Any = None,
+        default: Any = None,
+        *,
+        assignee: str | None = None,
+        name: str | None = None,
+    ) -> Any:
+        """As `Context.ask`."""
+        arguments = self._ask_arguments(
+            question, name, schema=schema, assignee=assignee, timeout=timeout, default=default
+        )
+        return self._call("ask", arguments)
 
     def progress(self, progress: float | None = None, note: str | None = None) -> None:
         """As `Context.progress`."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_LINE_CHARS = 10_000
-VERBS = frozenset({"find_step", "keep_step", "spawn", "progress", "checkpoint"})
+VERBS = frozenset({"find_step", "keep_step", "spawn", "ask", "progress", "checkpoint"})
 
 
 class Line:
@@ -109,6 +109,22 @@ class Line:
         if child.status is not Status.COMPLETED:
             raise ChildFailed(child)
         return child
+
+    async def ask(self, question: str, **options: Any) -> Any:
+        """Ask a person once. Either there is an answer, or this run ends."""
+        self._check()
+        work = self.work
+        try:
+            # The claim may end here, and lines can only be written while it is held.
+            await self._answer(lambda: write_lines(self._queue, work))
+            asked = await self._answer(lambda: self._queue.ask_under(work.claim, question, used=work.usage, **options))
+        except LeaseLost:
+            work.stop(Stop.LOST)
+            raise
+        if asked.suspended:
+            work.suspended = True
+            raise Suspend
+        return asked.question.answer
 
     async def progress(self, progress: float | None, note: str | None) -> None:
         """Tell how far the work is; the same call renews the lease and may bring news."""

@@ -75,7 +75,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--user", metavar="U", help="for whom")
     add("--created-by", metavar="WHO", help="by whom")
     add("--expects", metavar="JSON|@file", help=LATER)
-    add("--approval", action="store_true", help=LATER)
+    add("--approval", action="store_true", help="a person must approve it before it runs: `dibs inbox`")
     add("--context", metavar="JSON|@file|-", help="goal, constraints, related_files, decisions …")
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from dibs.model.attempt import Attempt
+    from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats, Why
 
@@ -122,8 +123,12 @@ def show(args: Namespace) -> int:
             return 0
         why = queue.why(args.id)
         attempts = queue.history(args.id)
+        questions = queue.questions_of(args.id)
         log = [entry.value for entry in queue.journal(args.id) if entry.kind == "log"]
     _print_task(task, why)
+    if questions:
+        print_heading("questions")
+        _print_questions(questions)
     if log:
         print_heading("log" if len(log) <= LOG_LINES else f"log, the last {LOG_LINES} of {len(log):,} lines")
         print_block("\n".join(json.decode(value, type=str) for value in log[-LOG_LINES:]))
@@ -190,6 +195,30 @@ def _print_task(task: Task, why: Why) -> None:
     if task.error:
         print_heading("error")
         print_block(task.error, "red")
+
+
+def _print_questions(questions: list[Question]) -> None:
+    columns = (
+        Column("ID"),
+        Column("STATUS"),
+        Column("QUESTION", wide=True),
+        Column("ANSWER", spare=True),
+        Column("BY", spare=True),
+    )
+    longest = 60 if on_terminal() else None
+    print_table(
+        columns,
+        (
+            (
+                question.id,
+                question.status,
+                wording.first_line(question.question, 500 if on_terminal() else None),
+                wording.brief(question.answer, longest),
+                question.answered_by or "",
+            )
+            for question in questions
+        ),
+    )
 
 
 def _priority(task: Task) -> str:

@@ -141,6 +141,7 @@ def _cancel(
     text: str | None = None,
 ) -> None:
     """End one task, whatever it did, and mark it. If it is held, its attempt is written later."""
+    moving.close_inquiries(record)
     record.unwritten = record.held
     if not record.held:
         record.agent = None

@@ -13,7 +13,7 @@ from dibs.model.instants import to_micros
 from dibs.model.status import ENDED_BADLY, DagStatus, Outcome, Status
 from dibs.rules import graph
 from dibs.stores import refusals
-from dibs.stores.memory import dags, journal, linking, moving
+from dibs.stores.memory import asking, dags, journal, linking, moving
 from dibs.stores.memory.snapshots import task_of
 from dibs.stores.memory.state import DagRecord, Record
 from dibs.stores.values import Dependency, Draft, Entry, Inserted
@@ -240,7 +240,7 @@ def _add(state: State, planned: _Planned, new: Container[str], spawner: Record |
         if bad is None and not edge.resolved and parent.status in ENDED_BADLY:
             bad = parent
     if bad is None:
-        moving.place(state, record)
+        asking.begin(state, record)
         return
     record.reason = "dependency_failed"
     record.cause = bad.origin

@@ -61,6 +61,8 @@ def read_journal(state: State, task_id: str) -> list[Entry]:
 
 
 def drop_steps(record: Record) -> None:
-    """Forget steps and spawns: the next attempt does everything again."""
+    """Forget steps, spawns and questions: the next attempt does everything again."""
+    for inquiry in record.inquiries:
+        inquiry.name = None
     for key in [key for key in record.journal if key[0] in ("step", "spawn")]:
         del record.journal[key]

@@ -33,7 +33,7 @@ def link(state: State, task_id: str, dependencies: Sequence[Dependency]) -> Task
     for parent, kind in new:
         state.join(parent, record, kind)
         mark_grown(state, parent)
-    if record.open_edges:
+    if record.open_edges and record.status is not Status.WAITING:
         record.retry_at = None
         state.move(record, Status.PENDING)
     state.file(record)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dibs.model.attempt import Attempt
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Outcome, Status
-from dibs.rules import lifecycle, priority
+from dibs.rules import lifecycle, priority, questions
 from dibs.rules.usage import plus
 from dibs.stores.memory import dags
 from dibs.stores.memory.state import Ending
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dibs.model.claim import Settled
-    from dibs.stores.memory.state import Edge, Record, State
+    from dibs.stores.memory.state import Edge, Inquiry, Record, State
     from dibs.stores.values import Usage
 
 
@@ -64,6 +64,26 @@ def rerank(state: State, record: Record) -> None:
         priority.steps(record.deadline, state.now),
     )
     record.step_at = priority.next_step_at(record.deadline, state.now)
+
+
+def add_inquiry(state: State, record: Record, inquiry: Inquiry) -> None:
+    """A task has one more question."""
+    record.inquiries.append(inquiry)
+    state.inquiries[inquiry.id] = inquiry
+
+
+def wait_for_answer(state: State, record: Record, inquiry: Inquiry, agent: str | None = None) -> None:
+    """It waits for a person; `agent` asked."""
+    state.move(record, Status.WAITING)
+    state.file(record)
+    state.emit("task.waiting", record, agent=agent, reason=inquiry.kind, data={"question": inquiry.id})
+
+
+def close_inquiries(record: Record) -> None:
+    """It ends, so nobody needs to know any more."""
+    for inquiry in record.inquiries:
+        if inquiry.status == questions.OPEN:
+            inquiry.status = questions.CLOSED
 
 
 def resolve(state: State, edge: Edge) -> None:

@@ -15,7 +15,7 @@ from dibs.model.instants import from_micros, seconds, to_micros
 from dibs.model.status import Status
 from dibs.model.views import Lane, Page, Stats
 from dibs.rules import graph
-from dibs.stores.memory import dags
+from dibs.stores.memory import asking, dags
 from dibs.stores.memory.snapshots import instant, task_of
 from dibs.stores.memory.state import DagRecord
 
@@ -203,7 +203,7 @@ def check(state: State) -> list[str]:
             wrong.append(f"Task {record.id} counts {record.open_edges} open edges and has {still_open}.")
         if record.status is Status.PENDING and not still_open:
             wrong.append(f"Task {record.id} is pending, but waits for nothing.")
-        if record.status is not Status.PENDING and not record.final and still_open:
+        if record.status not in (Status.PENDING, Status.WAITING) and not record.final and still_open:
             wrong.append(f"Task {record.id} is {record.status}, but has open edges.")
         if record.held and record.lease_expires_at is None:
             wrong.append(f"Task {record.id} is {record.status}, but has no lease.")
@@ -216,4 +216,4 @@ def check(state: State) -> list[str]:
     ready = sum(len(order) for order in state.lanes.values())
     if ready != sum(record.status is Status.READY for record in state.tasks.values()):
         wrong.append(f"The lanes hold {ready} tasks, which is not how many are ready.")
-    return wrong
+    return wrong + asking.check(state)

@@ -10,7 +10,7 @@ from dibs.model.instants import seconds
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import lifecycle
 from dibs.stores import refusals
-from dibs.stores.memory import dags, journal, moving
+from dibs.stores.memory import asking, dags, journal, moving
 from dibs.stores.memory.snapshots import task_of
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ def revive(
     for each in coming_back.values():
         _reset(state, each)
     for each in coming_back.values():
-        if each is record and not record.open_edges and delay_s <= 0:
+        if each is record and not record.open_edges and delay_s <= 0 and not record.spec.approval:
             # Asked for now: an older run_after no longer counts.
             moving.make_ready(state, record)
         else:
-            moving.place(state, each)
+            asking.begin(state, each)
     for dag_id in {each.dag_id: None for each in coming_back.values()}:
         if dag_id in state.dags:
             dags.reopen(state, state.dags[dag_id])

@@ -11,13 +11,14 @@ from dibs.model.claim import Claim
 from dibs.model.instants import from_micros
 from dibs.rules import priority
 from dibs.rules.handover import by_name
+from dibs.rules.questions import ANSWERED
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from dibs.model.attempt import Attempt
     from dibs.model.task import Task
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.memory.state import Inquiry, Record, State
 
 _decode = msgspec.json.decode
 SHOWN_ATTEMPTS = 10
@@ -91,10 +92,16 @@ def claim_of(state: State, record: Record) -> Claim:
         timeout_s=record.timeout_s,
         inputs=_outputs(state, record, ("after", "after_ended")),
         children=_outputs(state, record, ("child",)),
+        answers={inquiry.id: decoded(inquiry.answer) for inquiry in record.inquiries if _is_input(inquiry)},
         checkpoint=None if checkpoint is None else _decode(checkpoint.value),
         context=_decode(record.context),
         previous_attempts=attempts_of(record)[-SHOWN_ATTEMPTS:],
     )
+
+
+def _is_input(inquiry: Inquiry) -> bool:
+    """Whether its answer is handed to the next attempt."""
+    return inquiry.name is not None and inquiry.status == ANSWERED
 
 
 def attempts_of(record: Record) -> list[Attempt]:

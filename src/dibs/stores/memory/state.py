@@ -49,6 +49,26 @@ class Edge(Struct, eq=False):
     resolved: bool = False
 
 
+class Inquiry(Struct, kw_only=True, eq=False):
+    """A question to a person. Without a name no task finds it again."""
+
+    id: str
+    task_id: str
+    kind: str
+    name: str | None = None
+    digest: str = ""
+    question: str
+    schema: bytes | None = None
+    assignee: str | None = None
+    default: bytes | None = None
+    status: str = "open"
+    asked_at: int
+    expires_at: int | None = None
+    answer: bytes | None = None
+    answered_by: str | None = None
+    answered_at: int | None = None
+
+
 class Record(Struct, kw_only=True, eq=False):
     """One task. `spec` is what was asked for; what can change, or must not be shared, lies beside it."""
 
@@ -67,6 +87,7 @@ class Record(Struct, kw_only=True, eq=False):
     open_edges: int = 0
     journal: dict[tuple[str, str], Entry] = field(default_factory=dict)
     logged: int = 0
+    inquiries: list[Inquiry] = field(default_factory=list)
 
     status: Status = Status.PENDING
     requested: bool = False
@@ -214,6 +235,7 @@ class State:
         self.edges_out_of: dict[str, list[Edge]] = {}
         self.children: dict[str, list[Record]] = {}
 
+        self.inquiries: dict[str, Inquiry] = {}
         self.members: dict[str, list[Record]] = {}
         """The tasks of every dag, virtual ones too."""
         self.dags: dict[str, DagRecord] = {}
@@ -349,6 +371,8 @@ class State:
     def forget(self, record: Record) -> None:
         """Drop a final task with its edges; a dag's row goes with its last task."""
         del self.tasks[record.id], self.numbered[record.number]
+        for inquiry in record.inquiries:
+            del self.inquiries[inquiry.id]
         self.stopping.put(record.number, None)
         self.marked.pop(record.id, None)
         if record.spec.key is not None:

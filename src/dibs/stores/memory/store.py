@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.errors import Unavailable
 from dibs.stores import refusals
 from dibs.stores.memory import (
+    asking,
     breakers,
     cascade,
     claiming,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
     from dibs.rules.breaker import Override, Record
@@ -39,6 +41,8 @@ if TYPE_CHECKING:
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
+        Ask,
+        Asked,
         Claimed,
         ClaimRequest,
         Dependency,
@@ -112,6 +116,28 @@ class MemoryStore:
     async def read_journal(self, task_id: str) -> list[Entry]:
         with self._shared as state:
             return journal.read_journal(state, task_id)
+
+    # People
+
+    async def ask(self, ask: Ask) -> Asked:
+        with self._shared as state:
+            return asking.ask(state, ask)
+
+    async def answer(self, question_id: str, value: bytes, by: str | None) -> Question:
+        with self._shared as state:
+            return asking.answer(state, question_id, value, by)
+
+    async def lapse(self, limit: int) -> int:
+        with self._shared as state:
+            return asking.lapse(state, limit)
+
+    async def inbox(self, project: str, assignee: str | None, limit: int) -> list[Question]:
+        with self._shared as state:
+            return asking.inbox(state, project, assignee, limit)
+
+    async def questions(self, *, id: str | None = None, task_id: str | None = None) -> list[Question]:
+        with self._shared as state:
+            return asking.find(state, id, task_id)
 
     # Steering
 

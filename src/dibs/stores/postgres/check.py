@@ -35,7 +35,14 @@ _RULES = (
     """,  # noqa: S608
     f"""
     SELECT 'Task ' || s.id || ' is ' || t.status || ', but has open edges.'
-    FROM dibs.work t {_NAMED} WHERE t.open > 0 AND t.status <> 'pending'
+    FROM dibs.work t {_NAMED} WHERE t.open > 0 AND t.status NOT IN ('pending', 'waiting')
+    """,  # noqa: S608
+    f"""
+    SELECT 'Task ' || s.id || ' is ' || t.status || ', but has ' || q.count || ' open questions.'
+    FROM (SELECT n, status FROM dibs.work UNION ALL SELECT n, status FROM dibs.ended) t {_NAMED} CROSS JOIN LATERAL (
+        SELECT count(*) AS count FROM dibs.questions q WHERE q.n = t.n AND q.status = 'open'
+    ) q
+    WHERE q.count <> (t.status = 'waiting')::integer
     """,  # noqa: S608
     f"""
     SELECT 'Task ' || s.id || ' is ' || t.status || ', but no time is set at which that ends.'

@@ -120,6 +120,7 @@ class Held(Struct, array_like=True):
     parents: list[Parent]
     attempts: list[Past]
     checkpoint: Any
+    answers: dict[str, Any]
 
 
 decode_tasks = msgspec.json.Decoder(list[Whole]).decode
@@ -237,6 +238,7 @@ def _claim(whole: Whole, held: Held, now: int) -> Claim:
         timeout_s=hold.timeout_s,
         inputs=_outputs([parent for parent in held.parents if not parent.spawned]),
         children=_outputs([parent for parent in held.parents if parent.spawned]),
+        answers=held.answers,
         checkpoint=held.checkpoint,
         context=task.context,
         previous_attempts=[attempt_of(past) for past in held.attempts],

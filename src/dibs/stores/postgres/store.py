@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.stores.plain import is_plain
 from dibs.stores.postgres import (
     adding,
+    asking,
     breakers,
     cascade,
     check,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
     from dibs.rules.breaker import Override, Record
@@ -45,6 +47,8 @@ if TYPE_CHECKING:
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
+        Ask,
+        Asked,
         Claimed,
         ClaimRequest,
         Dependency,
@@ -107,6 +111,23 @@ class PostgresStore:
 
     async def read_journal(self, task_id: str) -> list[Entry]:
         return await journal.read_journal(self._engine, task_id)
+
+    # People
+
+    async def ask(self, ask: Ask) -> Asked:
+        return await asking.ask(self._engine, ask)
+
+    async def answer(self, question_id: str, value: bytes, by: str | None) -> Question:
+        return await asking.answer(self._engine, question_id, value, by)
+
+    async def lapse(self, limit: int) -> int:
+        return await asking.lapse(self._engine, limit)
+
+    async def inbox(self, project: str, assignee: str | None, limit: int) -> list[Question]:
+        return await asking.inbox(self._engine, project, assignee, limit)
+
+    async def questions(self, *, id: str | None = None, task_id: str | None = None) -> list[Question]:
+        return await asking.find(self._engine, id, task_id)
 
     # Steering
 

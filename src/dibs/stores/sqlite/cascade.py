@@ -57,6 +57,7 @@ UPDATE tasks SET marked = 0 WHERE marked = 1 AND status = 'cancelled'
             AND k.status NOT IN ('completed', 'dead_lettered', 'cancelled')
     )
 """
+_CLOSE_QUESTION = "UPDATE questions SET status = 'closed' WHERE n = ? AND status = 'open'"
 _CLOSING = "SELECT id FROM dags WHERE closing = 1 AND (?1 IS NULL OR id = ?1 OR cause = ?1) ORDER BY id"
 
 
@@ -125,6 +126,8 @@ class Cascade:
         """Cancel one task and mark it."""
         work = self.work
         was_held = row.held
+        if row.status == "waiting":
+            work.tx.run(_CLOSE_QUESTION, (row.n,))
         row.status = "cancelled"
         row.reason = reason
         row.cancel_reason = text

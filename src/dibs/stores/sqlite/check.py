@@ -21,8 +21,13 @@ _RULES = (
     "SELECT 'Task ' || id || ' is pending, but waits for nothing.' FROM tasks WHERE status = 'pending' AND open = 0",
     f"""
     SELECT 'Task ' || id || ' is ' || status || ', but has open edges.'
-    FROM tasks WHERE open > 0 AND status <> 'pending' AND status NOT IN {_FINAL}
+    FROM tasks WHERE open > 0 AND status NOT IN ('pending', 'waiting') AND status NOT IN {_FINAL}
     """,  # noqa: S608
+    """
+    SELECT 'Task ' || t.id || ' is ' || t.status || ', but has ' || count(q.id) || ' open questions.'
+    FROM tasks t LEFT JOIN questions q ON q.n = t.n AND q.status = 'open'
+    GROUP BY t.n HAVING count(q.id) <> (t.status = 'waiting')
+    """,
     f"""
     SELECT 'Task ' || id || ' is ' || status || ', but no time is set at which that ends.'
     FROM tasks WHERE (status IN {_HELD} OR status IN ('scheduled', 'retrying')) AND due_at IS NULL

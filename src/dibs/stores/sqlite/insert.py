@@ -11,7 +11,7 @@ from dibs.model.status import ENDED_BADLY
 from dibs.rules import graph
 from dibs.stores import refusals
 from dibs.stores.specs import spec_of
-from dibs.stores.sqlite import journal, reading
+from dibs.stores.sqlite import asking, journal, reading
 from dibs.stores.sqlite.cascade import find_virtual
 from dibs.stores.sqlite.lanes import lane_keys
 from dibs.stores.sqlite.links import refuse_cycles
@@ -310,7 +310,7 @@ class _Added:
         work.emit("task.added", row)
         bad = self._join(row, planned)
         if bad is None:
-            work.settle_down(row)
+            asking.begin(work, row, approval=draft.task.approval)
         else:
             row.status = "cancelled"
             row.reason = "dependency_failed"

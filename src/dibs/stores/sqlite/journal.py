@@ -83,5 +83,6 @@ def read_journal(tx: Transaction, task_id: str) -> list[Entry]:
 
 
 def drop_steps(tx: Transaction, number: int) -> None:
-    """Forget steps and spawns: the next attempt does everything again."""
+    """Forget steps, spawns and questions: the next attempt does everything again."""
+    tx.run("UPDATE questions SET name = NULL WHERE n = ?", (number,))
     tx.run("DELETE FROM journal WHERE n = ? AND kind IN ('step', 'spawn')", (number,))

@@ -74,7 +74,7 @@ def _join(work: Work, row: Row, new: list[tuple[Row, str]]) -> None:
     task = reading.get_one(tx, row.id)
     known = dict.fromkeys((*task.depends_on, *(parent.id for parent, _ in new)))
     change_spec(tx, row.n, "depends_on", encode(list(known)))
-    if row.open:
+    if row.open and row.status != "waiting":
         row.status = "pending"
         row.due_at = row.retry_at = row.step_at = None
         work.dags.touch(row.dag)

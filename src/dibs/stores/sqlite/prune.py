@@ -110,6 +110,7 @@ def _forget(tx: Transaction, numbers: list[int], dags: list[str]) -> None:
         ("attempts", "n"),
         ("blobs", "n"),
         ("journal", "n"),
+        ("questions", "n"),
         ("specs", "n"),
         ("tasks", "n"),
     ):

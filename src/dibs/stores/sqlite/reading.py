@@ -63,6 +63,10 @@ _CHECKPOINTS = """
 SELECT g.n, g.value FROM json_each(?) j
 CROSS JOIN journal g ON g.n = j.value AND g.kind = 'checkpoint' AND g.name = '' AND g.kind <> 'log'
 """
+_ANSWERS = """
+SELECT q.n, q.id, q.answer FROM json_each(?) j CROSS JOIN questions q ON q.n = j.value
+WHERE q.name IS NOT NULL AND q.status = 'answered'
+"""
 _DAG_EDGES = """
 SELECT p.id, c.id, e.kind FROM tasks c
 CROSS JOIN edges e ON e.child = c.n CROSS JOIN tasks p ON p.n = e.parent WHERE c.dag = ? ORDER BY c.n, e.id
@@ -142,6 +146,7 @@ def claims_of(tx: Transaction, found: Sequence[Row]) -> list[Claim]:
         for row, task in zip(found, tasks_of(tx, found), strict=True)
     }
     add_context(tx, claims, [row.n for row in found if row.deps], [row.n for row in found if row.fence > 0])
+    add_answers(tx, claims, [row.n for row in found if row.fence > 1])
     return list(claims.values())
 
 
@@ -161,6 +166,13 @@ def add_context(tx: Transaction, claims: dict[int, Claim], joined: list[int], tr
             claims[number].previous_attempts = attempts_of(tx, number)[-SHOWN_ATTEMPTS:]
         for number, value in tx.connection.execute(_CHECKPOINTS, (encode(tried).decode(),)):
             claims[number].checkpoint = decode(value)
+
+
+def add_answers(tx: Transaction, claims: dict[int, Claim], numbers: Sequence[int]) -> None:
+    """Put into claims what people answered before."""
+    if numbers:
+        for number, question_id, value in tx.connection.execute(_ANSWERS, (encode(numbers).decode(),)):
+            claims[number].answers[question_id] = decode(value)
 
 
 def attempts_of(tx: Transaction, number: int) -> list[Attempt]:

@@ -8,7 +8,7 @@ from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import lifecycle
 from dibs.stores import refusals
-from dibs.stores.sqlite import journal, reading
+from dibs.stores.sqlite import asking, journal, reading
 from dibs.stores.sqlite.rows import change_spec, encode
 from dibs.stores.sqlite.work import Work
 
@@ -71,12 +71,13 @@ def revive(
     for each in coming_back:
         _reset(work, each)
         lanes.revive(tx, each.lane)
+    held_back = asking.to_be_approved(tx, [each.n for each in coming_back])
     for each in coming_back:
-        if each is row and not row.open and delay_s <= 0:
+        if each is row and not row.open and delay_s <= 0 and row.n not in held_back:
             # Asked for now: an older run_after no longer counts.
             work.make_ready(row)
         else:
-            work.settle_down(each)
+            asking.begin(work, each, approval=each.n in held_back, again=True)
     for dag_id in dict.fromkeys(each.dag for each in coming_back):
         dag = None if dag_id is None else work.dags.find(dag_id)
         if dag is not None:

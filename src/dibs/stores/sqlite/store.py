@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.model.views import Page, Stats
     from dibs.rules.breaker import Override, Record
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.claim import Claiming
     from dibs.stores.sqlite.engine import Transaction
     from dibs.stores.values import (
+        Ask,
+        Asked,
         Claimed,
         ClaimRequest,
         Dependency,
@@ -132,6 +135,33 @@ class SqliteStore:
         from dibs.stores.sqlite import journal
 
         return await self._engine.read(lambda tx: journal.read_journal(tx, task_id))
+
+    # People
+
+    async def ask(self, ask: Ask) -> Asked:
+        from dibs.stores.sqlite import asking
+
+        return await self._engine.write(lambda tx: asking.ask(tx, ask))
+
+    async def answer(self, question_id: str, value: bytes, by: str | None) -> Question:
+        from dibs.stores.sqlite import asking
+
+        return await self._engine.write(lambda tx: asking.answer(tx, question_id, value, by))
+
+    async def lapse(self, limit: int) -> int:
+        from dibs.stores.sqlite import asking
+
+        return await self._engine.write(lambda tx: asking.lapse(tx, limit), glance=asking.lapse_glance)
+
+    async def inbox(self, project: str, assignee: str | None, limit: int) -> list[Question]:
+        from dibs.stores.sqlite import asking
+
+        return await self._engine.read(lambda tx: asking.inbox(tx, project, assignee, limit))
+
+    async def questions(self, *, id: str | None = None, task_id: str | None = None) -> list[Question]:
+        from dibs.stores.sqlite import asking
+
+        return await self._engine.read(lambda tx: asking.find(tx, id, task_id))
 
     # Steering
 

@@ -80,7 +80,7 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("max_tokens", {"max_tokens": 5}),
     ("max_turns", {"max_turns": 5}),
     ("expects", {"expects": {"schema": {}}}),
-    ("approval", {"approval": True}),
+    ("approval", {"approval": "yes"}),
     ("coalesce_key", {"coalesce_key": "c"}),
 ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dibs.testing.conformance.adding import Adding
+from dibs.testing.conformance.asking import Approving, Asking
 from dibs.testing.conformance.badinput import BadInput
 from dibs.testing.conformance.beneath import Beneath
 from dibs.testing.conformance.breakers import Breakers
@@ -28,6 +29,8 @@ from dibs.testing.conformance.timeouts import Timeouts
 
 class StoreConformance(
     Adding,
+    Approving,
+    Asking,
     BadInput,
     Beneath,
     Breakers,

@@ -39,6 +39,9 @@ BEGIN
     ), freed AS (
         DELETE FROM dibs.keys k USING gone g, dibs.specs s
         WHERE s.n = g.n AND s.key IS NOT NULL AND k.project = s.project AND k.key = s.key AND k.n = g.n
+    ), closed AS (
+        UPDATE dibs.questions q SET status = 'closed' FROM gone g
+        WHERE g.status = 'waiting' AND q.n = ANY (ARRAY[g.n]) AND q.status = 'open'
     )
     SELECT
         array_agg(

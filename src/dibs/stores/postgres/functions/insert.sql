@@ -12,7 +12,7 @@
 --
 -- Answers `at` NULL if the lanes changed meanwhile (read them again); else `known`, which drafts are answered by tasks
 -- that were there before (NULL: none); `whole`, the tasks in the order of the drafts — NULL if all of them are as
--- anybody can tell from the drafts, that is new and not cancelled.
+-- anybody can tell from the drafts, that is new, not cancelled and not to be approved.
 -- A draft whose id is just being added by somebody else: unique_violation (do it again).
 -- Locks: floors (shared), links (a spawn that waits, with keys), the dag's key, keys in order, task rows by number, dag
 -- rows by id. Keys come first: whoever waits for the owner of a key holds up nobody else. Without keys, those who are
@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION dibs.insert(
     p_source integer[],
     f_project text[], f_type text[], f_lane integer[], f_fallback integer[], f_priority float8[], f_boost float8[],
     f_weight integer[], f_max_attempts integer[], f_timeout float8[], f_user text[], f_deadline bigint[],
-    f_on_deadline text[], f_run_after bigint[], f_parent text[],
+    f_on_deadline text[], f_run_after bigint[], f_parent text[], f_approval boolean[],
     p_parents text[], e_child integer[], e_parent integer[], e_kind text[],
     p_dag text, p_spawn text,
     OUT at bigint, OUT known boolean[], OUT dag_id text, OUT suspended boolean, OUT whole text
@@ -66,6 +66,7 @@ DECLARE
     asked boolean[] := array_fill(false, ARRAY[count]);
     named text[] := causes;     -- where a draft depends on one with a key: the tasks it depends on
     some_cancelled boolean := false;
+    some_held boolean := coalesce(true = ANY (f_approval), false);
     depth integer := 0;
     old_parents bigint[];
     lanes integer[];
@@ -274,6 +275,7 @@ BEGIN
             SELECT
                 u.frame, u.bytes, u.place::integer AS place,
                 CASE
+                    WHEN f_approval[u.frame] THEN 'waiting'
                     WHEN open[u.place::integer] > 0 THEN 'pending'
                     WHEN f_run_after[u.frame] > at THEN 'scheduled'
                     ELSE 'ready'
@@ -346,6 +348,7 @@ BEGIN
                 u.id, u.dag, u.place,
                 CASE
                     WHEN u.cause IS NOT NULL THEN 'cancelled'
+                    WHEN f_approval[u.frame] THEN 'waiting'
                     WHEN u.open > 0 THEN 'pending'
                     WHEN f_run_after[u.frame] > at THEN 'scheduled'
                     ELSE 'ready'
@@ -356,6 +359,12 @@ BEGIN
         ) d
         GROUP BY d.status
     ) g;
+    IF some_held THEN
+        events := dibs.hold_for_approval(ARRAY(
+            SELECT u.n FROM unnest(ns, p_frame, fresh, causes) AS u (n, frame, fresh, cause)
+            WHERE u.fresh AND u.cause IS NULL AND f_approval[u.frame]
+        ), at) || events;
+    END IF;
     IF some_cancelled THEN
         SELECT
             array_agg(dibs.event('task.cancelled', at, u.id, u.dag, NULL, 'dependency_failed') ORDER BY u.place)
@@ -379,7 +388,7 @@ BEGIN
         SELECT array_agg(NOT f.fresh ORDER BY f.place) INTO known
         FROM unnest(fresh) WITH ORDINALITY AS f (fresh, place);
     END IF;
-    IF some_known OR some_cancelled OR spawn IS NOT NULL OR cardinality(p_parents) > 0 OR cardinality(joined) > 0 THEN
+    IF some_known OR some_cancelled OR some_held OR spawn IS NOT NULL OR cardinality(p_parents) > 0 OR cardinality(joined) > 0 THEN
         whole := dibs.whole(ns);
     END IF;
 END $$;

@@ -21,7 +21,7 @@ BEGIN
     at := coalesce(p_now, dibs.micros());
     SELECT coalesce(w.status, e.status) INTO task.status
     FROM (SELECT task.n) t LEFT JOIN dibs.work w ON w.n = t.n LEFT JOIN dibs.ended e ON e.n = t.n;
-    IF task.status NOT IN ('pending', 'scheduled', 'ready', 'retrying') THEN
+    IF task.status NOT IN ('pending', 'scheduled', 'ready', 'retrying', 'waiting') THEN
         PERFORM dibs.refuse('illegal', json_build_array(task.status, 'link', p_id));
     END IF;
     SELECT p.id, p.kind INTO named
@@ -63,7 +63,7 @@ BEGIN
     PERFORM dibs.tie(ns);
     UPDATE dibs.work w SET deps = w.deps + cardinality(ns), open = w.open + opened, updated_at = at WHERE w.n = task.n;
     UPDATE dibs.work w SET status = 'pending', due_at = NULL, retry_at = NULL, step_at = NULL
-    WHERE w.n = task.n AND w.open > 0;
+    WHERE w.n = task.n AND w.open > 0 AND w.status <> 'waiting';
     UPDATE dibs.specs s SET spec = dibs.spec_with(s.spec, 'depends_on', (
         SELECT '[' || string_agg('"' || d.id || '"', ',' ORDER BY d.place) || ']'
         FROM (

@@ -82,6 +82,7 @@ BEGIN
     DELETE FROM dibs.edges x WHERE x.child = ANY (gone);
     DELETE FROM dibs.attempts a WHERE a.n = ANY (gone);
     DELETE FROM dibs.journal j WHERE j.n = ANY (gone);
+    DELETE FROM dibs.questions q WHERE q.n = ANY (gone);
     DELETE FROM dibs.keys k USING dibs.specs s
     WHERE s.n = ANY (gone) AND s.key IS NOT NULL AND k.project = s.project AND k.key = s.key AND k.n = s.n;
     DELETE FROM dibs.specs s WHERE s.n = ANY (gone);

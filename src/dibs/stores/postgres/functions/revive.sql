@@ -16,6 +16,7 @@ DECLARE
     followers bigint[] := '{}';
     got bigint[];
     coming bigint[];
+    held bigint[];              -- those that have to be approved in this life too
     later bigint[];
     reopened text[];
     dag record;
@@ -66,6 +67,7 @@ BEGIN
     PERFORM dibs.take_keys_again(coming);
     IF NOT p_keep_steps THEN
         DELETE FROM dibs.journal j WHERE j.n = task.n AND j.kind IN ('step', 'spawn');
+        UPDATE dibs.questions q SET name = NULL WHERE q.n = task.n;
     END IF;
 
     -- Forget how they ended; keep their history, fence, and the time since when they age.
@@ -91,11 +93,17 @@ BEGIN
     FROM back b JOIN dibs.specs s ON s.n = b.n;
     PERFORM dibs.use_lane(l.lane)
     FROM (SELECT DISTINCT w.lane FROM dibs.work w WHERE w.n = ANY (coming) ORDER BY w.lane) l;
-    later := coming;
-    IF p_delay_s <= 0 AND EXISTS (SELECT 1 FROM dibs.work w WHERE w.n = task.n AND w.open = 0) THEN
+    held := ARRAY(
+        SELECT s.n FROM dibs.specs s WHERE s.n = ANY (coming) AND (s.spec::json->>'approval')::boolean
+    );
+    IF cardinality(held) > 0 THEN
+        events := dibs.hold_for_approval(held, at);
+    END IF;
+    later := ARRAY(SELECT c.n FROM unnest(coming) WITH ORDINALITY AS c (n, place) WHERE NOT c.n = ANY (held) ORDER BY c.place);
+    IF p_delay_s <= 0 AND later[1] = task.n AND EXISTS (SELECT 1 FROM dibs.work w WHERE w.n = task.n AND w.open = 0) THEN
         -- Asked for now: an older run_after no longer counts.
-        events := dibs.make_ready(ARRAY[task.n], at);
-        later := coming[2 : ];
+        events := events || dibs.make_ready(ARRAY[task.n], at);
+        later := later[2 : ];
     END IF;
     IF cardinality(later) > 0 THEN
         events := events || dibs.settle_down(later, at);

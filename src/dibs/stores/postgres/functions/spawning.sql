@@ -83,7 +83,6 @@ CREATE OR REPLACE FUNCTION dibs.wait_for(
 DECLARE
     w dibs.work%ROWTYPE;
     s record;
-    used jsonb;
     added integer;
     opened integer;
     again integer;
@@ -119,21 +118,6 @@ BEGIN
         RETURN;
     END IF;
     SELECT x.id, x.dag INTO s FROM dibs.specs x WHERE x.n = p_n;
-    used := dibs.merge_usage(w.usage, p_usage);
-    INSERT INTO dibs.attempts (
-        n, fence, number, agent, model, outcome, status, digest, reason, started_at, ended_at, cost_usd, tokens_in,
-        tokens_out, turns
-    ) VALUES (
-        p_n, w.fence, 0, coalesce(w.agent, ''), coalesce(used->>'model', w.model), 'suspended', 'pending', '',
-        'suspended', w.started_at, p_at, (used->>'cost_usd')::float8, (used->>'tokens_in')::bigint,
-        (used->>'tokens_out')::bigint, (used->>'turns')::bigint
-    );
-    UPDATE dibs.work x SET
-        status = 'pending', agent = NULL, lease_expires_at = NULL, timeout_at = NULL, due_at = NULL, confirmed = false,
-        cost_usd = dibs.plus(x.cost_usd, (used->>'cost_usd')::float8),
-        tokens_in = dibs.plus(x.tokens_in, (used->>'tokens_in')::bigint),
-        tokens_out = dibs.plus(x.tokens_out, (used->>'tokens_out')::bigint),
-        turns = dibs.plus(x.turns, (used->>'turns')::bigint)
-    WHERE x.n = p_n;
+    PERFORM dibs.suspend(w, 'pending', p_usage, p_at);
     events := ARRAY[dibs.event('task.released', p_at, s.id, s.dag, w.agent, 'suspended')];
 END $$;

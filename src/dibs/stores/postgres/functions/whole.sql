@@ -48,7 +48,8 @@ BEGIN
 END $$;
 
 -- Claims: those of these tasks that are held — under these fences, by this agent, where these are given —
--- `[tasks as whole() has them, [[[agent, model, lease, timeout, timeout_at, confirmed], parents, attempts, checkpoint], …]]`,
+-- `[tasks as whole() has them, [[[agent, model, lease, timeout, timeout_at, confirmed], parents, attempts, checkpoint,
+-- answers], …]]`,
 -- both in the order given. A parent is `[whether it was spawned, id, ref, output]`; attempts are the last ten, oldest first.
 CREATE OR REPLACE FUNCTION dibs.whole_held(p_ns bigint[], p_fences bigint[], p_agent text, p_at bigint) RETURNS text
 LANGUAGE plpgsql STABLE
@@ -106,7 +107,15 @@ BEGIN
                     SELECT j.value FROM dibs.journal j
                     WHERE j.n = w.n AND j.kind = 'checkpoint' AND j.name = '' AND j.kind <> 'log'
                 ), 'null'
-            ) || ']',
+            ) || ',{' || CASE
+                WHEN w.fence > 1 THEN coalesce(
+                    (
+                        SELECT string_agg(to_json(q.id) || ':' || q.answer, ',') FROM dibs.questions q
+                        WHERE q.n = w.n AND q.name IS NOT NULL AND q.status = 'answered'
+                    ), ''
+                )
+                ELSE ''
+            END || '}]',
             ',' ORDER BY o.place
         )
     INTO held, claims

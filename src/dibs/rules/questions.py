@@ -1,0 +1,92 @@
+"""Questions to people: what an answer does to the task that waits for it, and what happens if none comes.
+
+A question belongs to one task and is asked once: a handler that runs again from the top finds it by its name. An
+approval belongs to one life of its task: a retry asks anew, under another id, so that an answer to the old one cannot
+let the new one run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import DecodeError
+from msgspec.json import decode
+
+from dibs.errors import Invalid
+from dibs.model.status import Status
+from dibs.rules import forms
+from dibs.rules.lifecycle import first_status
+
+if TYPE_CHECKING:
+    from dibs.model.question import Question
+
+OPEN, ANSWERED, CLOSED = "open", "answered", "closed"
+QUESTION, APPROVAL = "question", "approval"
+
+APPROVAL_TEXT = "Shall this task run?"
+APPROVAL_SCHEMA = {"type": "boolean"}
+
+BY_TIMEOUT = "timeout"
+"""Who gave the default as the answer when nobody answered in time."""
+LAPSED = "timeout"
+"""The reason of a dead letter that nobody answered. No retry policy is asked: trying again would ask nobody."""
+
+_SHOWN_CHARS = 200
+_SAID = {"yes": True, "y": True, "no": False, "n": False}
+
+
+def approval_id(task_id: str, earlier: int) -> str:
+    """The id of a task's approval, after so many `earlier` ones: derived, so that nobody else makes the same."""
+    first = "q_" + task_id.removeprefix("task_")
+    return f"{first}_{earlier + 1}" if earlier else first
+
+
+def after_answer(kind: str, answer: Any, *, open_edges: int, run_after: int | None, now: int) -> Status:
+    """Where an answer moves the task that waits for it.
+
+    Work that was interrupted goes on. A task that was approved begins its life where it would have begun without;
+    one that was refused is cancelled, by request.
+    """
+    if kind == APPROVAL:
+        return first_status(open_edges=open_edges, run_after=run_after, now=now) if answer else Status.CANCELLED
+    return Status.PENDING if open_edges else Status.READY
+
+
+def check_answer(question: Question, answer: Any) -> None:
+    """Refuse an answer that is not what the question asks for: `Invalid`, field `value`."""
+    fault = forms.fault(question.schema, answer)
+    if fault is not None:
+        raise Invalid(f"question {question.id} takes another answer: {fault}.", field="value")
+
+
+def check_default(schema: Any, default: Any) -> None:
+    """Refuse a default that nobody could have answered: `Invalid`, field `default`."""
+    fault = forms.fault(schema, default)
+    if fault is not None:
+        raise Invalid(f"default is not what schema asks for: {fault}.", field="default")
+
+
+def refusal(by: str | None) -> str:
+    """The `cancel_reason` of a task that was not approved."""
+    return f"it was not approved by {by}" if by else "it was not approved"
+
+
+def lapse(question_id: str, text: str) -> str:
+    """The error of a task whose question nobody answered in time."""
+    return f"nobody answered question {question_id} in time: {text[:_SHOWN_CHARS]}"
+
+
+def spoken(question: Question, said: str) -> Any:
+    """An answer as people write it in a shell: JSON, or just text; yes or no where that is the question."""
+    if question.kind == APPROVAL or (isinstance(question.schema, dict) and question.schema.get("type") == "boolean"):
+        known = _SAID.get(said.strip().lower())
+        if known is not None:
+            return known
+    try:
+        value = decode(said)
+    except (DecodeError, UnicodeError, RecursionError):
+        return said
+    # 42 is a text too, where only a text will do.
+    if not isinstance(value, str) and forms.fault(question.schema, value) and not forms.fault(question.schema, said):
+        return said
+    return value
