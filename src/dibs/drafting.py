@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from dibs.errors import CycleDetected, DibsError, Invalid
 from dibs.model.instants import from_micros
 from dibs.model.task import Content, NewTask, Task
-from dibs.rules import graph, priority, retry, validation
+from dibs.rules import graph, locks, priority, retry, validation
 from dibs.stores.values import Dependency, Draft, LaneKey
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def are_alone(specs: Sequence[NewTask | Planned]) -> TypeGuard[Sequence[NewTask]
     """Whether these are many standalone tasks that are ready at once, so that none needs to be seen before another."""
     return len(specs) >= MANY and all(
         type(spec) is NewTask
-        and not (spec.after or spec.after_ended or spec.approval)
+        and not (spec.after or spec.after_ended or spec.approval or spec.locks)
         and spec.dag is spec.key is spec.ref is spec.run_after is spec.deadline is None
         for spec in specs
     )
@@ -315,6 +315,7 @@ def _make_frame(spec: NewTask, project: str) -> _Frame:
         "timeout": None
         if spec.timeout is None
         else validation.duration_s(spec.timeout, "timeout", low=MIN_TIMEOUT_S, high=MAX_TIMEOUT_S),
+        "locks": _locks(spec.locks),
         "tags": validation.names(spec.tags, "tags"),
         "user": _optional(spec.user, "user"),
         "created_by": _optional(spec.created_by, "created_by"),
@@ -355,6 +356,13 @@ def _dag_id(dag: Any) -> str:
 
 def _optional(value: Any, field: str) -> str | None:
     return None if value is None else validation.text(value, field)
+
+
+def _locks(value: Any) -> tuple[str, ...]:
+    names = validation.names(value, "locks")
+    if len(names) > locks.MAX_LOCKS:
+        raise Invalid(f"locks names {len(names)}; a task may need at most {locks.MAX_LOCKS}.", field="locks")
+    return names
 
 
 def _retry(value: Retry | str | None) -> Retry | None:

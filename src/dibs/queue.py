@@ -32,7 +32,7 @@ from dibs.requests import (
     raised,
     usage,
 )
-from dibs.rules import graph, questions, validation, why
+from dibs.rules import graph, locks, questions, validation, why
 from dibs.stores.values import (
     Claimed,
     ClaimRequest,
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.retry import Retry
-    from dibs.model.views import Page, Stats, Why
+    from dibs.model.views import Lock, Page, Stats, Why
     from dibs.rules.retry import PoisonPolicy
     from dibs.rules.review import Ruling
     from dibs.stores.contract import Store
@@ -913,6 +913,7 @@ class Queue(Pausing):
         is_ready = task.status is Status.READY
         agents = (await self.store.stats(self.project)).agents if is_ready else []
         pauses, breakers = await self._shut() if is_ready else ([], {})
+        known = [] if task.parked_on is None else await self.locks()
         return why.explain(
             task,
             self.store.now(),
@@ -921,11 +922,24 @@ class Queue(Pausing):
             pauses=pauses,
             breaker=breakers.get(task.type),
             questions=await self.questions_of(task) if task.status is Status.WAITING else [],
+            lock=next((lock for lock in known if lock.name == task.parked_on), None),
         )
 
     async def stats(self) -> Stats:
         """The queue at a glance: counts, lanes, agents."""
         return await self.store.stats(self.project)
+
+    async def locks(self) -> list[Lock]:
+        """Locks that are held or waited for, and those with slots of their own: who holds them, how many wait."""
+        return await self.store.locks(self.project)
+
+    async def set_slots(self, name: str, slots: int) -> Lock:
+        """How many tasks may hold this lock at once; 1 unless this was called. Whoever holds it keeps it."""
+        return await self.store.set_slots(
+            self.project,
+            validation.text(name, "name"),
+            validation.whole(slots, "slots", 1, locks.MAX_SLOTS),
+        )
 
     async def events(self, after: int | None = None) -> AsyncIterator[Event]:
         """Everything that happened after `after` (None: from the oldest kept), then live, for ever."""

@@ -329,6 +329,10 @@ class Stores(RuleBasedStateMachine):
     def steer_breaker(self, type: str, verb: str) -> None:
         self._do(lambda queue, _: getattr(queue, f"{verb}_breaker")(type))
 
+    @rule(name=st.sampled_from(["l", "m"]), slots=st.sampled_from([1, 2]))
+    def set_slots(self, name: str, slots: int) -> None:
+        self._do(lambda queue, _: queue.set_slots(name, slots))
+
     # Time
 
     @rule(seconds=SECONDS, draw=st.sampled_from([0.0, 0.5, 0.99]))

@@ -29,6 +29,7 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "assignee": st.sampled_from(["ada", "bob"]),
     "models": st.sampled_from([("large",), ("small", "large")]),
     "fallback_models": st.sampled_from([("tiny",), ("large",)]),
+    "locks": st.sampled_from([("l",), ("m",), ("m", "l")]),
     "max_attempts": st.sampled_from([1, 2, 5]),
     "retry": st.sampled_from(
         ["immediate", "fixed:5s", Retry(jitter=0, timeout_multiplier=2), Retry(retry_on=("timeout",))]

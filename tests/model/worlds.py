@@ -92,6 +92,7 @@ class World:
         known["stats"] = stats
         known["gates"] = plain(self.read(self.queue.gates()))
         known["breakers"] = plain(self.read(self.queue.breakers()))
+        known["locks"] = plain(self.read(self.store.locks("default")))
         return known
 
 

@@ -244,7 +244,6 @@ def test_a_plain_new_task_asks_for_nothing_unsupported() -> None:
         ("max_cost", 0),
         ("max_tokens", 5),
         ("max_turns", 5),
-        ("locks", ["db"]),
         ("expects", {"schema": {}}),
         ("coalesce_key", "k"),
         ("coalesce_window", 9),

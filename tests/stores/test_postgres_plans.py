@@ -413,3 +413,25 @@ def test_what_is_promoted_late_is_still_promoted() -> None:
             assert await queue.store.promote(10) == 1
 
     asyncio.run(story())
+
+
+def test_tasks_parked_behind_a_lock_cost_the_claims_of_others_nothing() -> None:
+    async def story() -> None:
+        async with fresh_queue() as queue:
+            await queue.add_many([NewTask("job", locks=["repo"], priority=10) for _ in range(1_000)])
+            assert len(await queue.claim("ada", limit=10)) == 1
+            assert len((await queue.find(status="ready", limit=1)).items) == 1
+            await queue.add_many([NewTask("job", priority=90) for _ in range(3 * LIMIT)])
+            assert len(await queue.claim("ada", limit=LIMIT)) == LIMIT
+            claims: list[Claim] = []
+
+            async def claim() -> None:
+                claims.extend(await queue.claim("ada", limit=LIMIT))
+
+            read = await read_by(queue, claim)
+            assert len(claims) == LIMIT
+            # Those claimed before are still in the way, until the floor is raised; the parked ones are not.
+            assert read["waiting_ready"][1] <= 3 * LIMIT
+            assert read["waiting_locks"][1] == read["locks_pkey"][1] == read["needs_pkey"][1] == 0
+
+    asyncio.run(story())

@@ -21,12 +21,16 @@ from tests.servers import small
 BEFORE_HELD = 2
 """The last version in which all that has not ended was one table."""
 
-_COLUMNS = """
-SELECT column_name FROM information_schema.columns WHERE table_schema = $1 AND table_name = $2 ORDER BY ordinal_position
-"""
+# What both schemas know: the newer one may have more.
 _TABLES = """
-SELECT c.relname::text FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
+SELECT c.relname::text, string_agg(quote_ident(a.attname), ', ')
+FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
 WHERE s.nspname = $1 AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relname <> 'meta'
+    AND a.attnum > 0 AND NOT a.attisdropped AND EXISTS (
+        SELECT 1 FROM information_schema.columns o
+        WHERE o.table_schema = $2 AND o.table_name = c.relname AND o.column_name = a.attname
+    )
+GROUP BY c.relname
 """
 
 
@@ -71,12 +75,9 @@ async def bring_into_every_state(queue: Queue) -> dict[Status, str]:
 async def copy_rows(url: str, source: str, target: str) -> None:
     connection = await asyncpg.connect(url.partition("?")[0])
     try:
-        for [table] in await connection.fetch(_TABLES, source):
-            # Tables and columns that came later are empty here.
-            known = ", ".join(f'"{column}"' for [column] in await connection.fetch(_COLUMNS, target, table))
-            if known:
-                rows = f"SELECT {known} FROM {source}.{table}"
-                await connection.execute(f"INSERT INTO {target}.{table} ({known}) OVERRIDING SYSTEM VALUE {rows}")
+        for table, columns in await connection.fetch(_TABLES, source, target):
+            rows = f"SELECT {columns} FROM {source}.{table}"
+            await connection.execute(f"INSERT INTO {target}.{table} ({columns}) OVERRIDING SYSTEM VALUE {rows}")
         version = await connection.fetchval(f"SELECT value FROM {source}.meta WHERE name = 'lanes'")
         await connection.execute(f"UPDATE {target}.meta SET value = $1 WHERE name = 'lanes'", version)
         for table, column in (("specs", "n"), ("edges", "id"), ("outbox", "id"), ("lanes", "id")):

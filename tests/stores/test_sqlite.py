@@ -6,11 +6,12 @@ import asyncio
 import errno
 import fcntl
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 import msgspec
@@ -18,19 +19,22 @@ import pytest
 
 from dibs.errors import KeyReused, NotFound, Unavailable
 from dibs.model.ids import new_id
+from dibs.model.instants import from_micros
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
+from dibs.rules.locks import LOOKED_AT
 from dibs.stores.specs import Spec
-from dibs.stores.sqlite import SqliteStore, opening, turns
+from dibs.stores.sqlite import SqliteStore, lanes, locks, opening, slots, turns
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import ClaimRequest, Dependency, Draft, Insertion, LaneKey, Settlement
 from dibs.sync import drive
 from dibs.testing import FakeClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Coroutine, Iterator
     from pathlib import Path
 
+T = TypeVar("T")
 LANE = LaneKey("default", "job")
 
 
@@ -392,12 +396,23 @@ def plan(store: SqliteStore, text: str, parameters: tuple[Any, ...]) -> str:
     return "\n".join(row[3] for row in rows)
 
 
+def columns_sought(store: SqliteStore, text: str, parameters: tuple[Any, ...]) -> list[Any]:
+    """What is read of tasks that an index led to, though it need not have been: SQLite seeks such a row then.
+
+    It calls an index covering only if all columns are among the first 63 of a table.
+    """
+    steps = list(store._engine._writer.execute("EXPLAIN " + text, parameters))
+    put_off = {step[4] for step in steps if step[1] == "DeferredSeek"}
+    return [step for step in steps if step[1] in ("Column", "FinishSeek") and step[2] in put_off]
+
+
 def test_a_claim_reads_heads_of_lanes_and_no_other_task(store: SqliteStore) -> None:
     drive(store.insert(Insertion(drafts=[draft(number) for number in range(100)])))
     steps = plan(store, sql("claim"), ("[[1, 0.0]]", 10)).splitlines()
     assert not [step for step in steps if "TEMP B-TREE" in step]
     assert not [step for step in steps if step.startswith("SCAN") and step.split()[1] in ("t", "h", "s", "tasks")]
-    assert len([step for step in steps if "USING COVERING INDEX task_ready (lane=?" in step]) == 3
+    assert len([step for step in steps if "USING INDEX task_ready (lane=?" in step]) == 3
+    assert not columns_sought(store, sql("claim"), ("[[1, 0.0]]", 10))
     assert [step for step in steps if "task_ready" in step and "rank=? AND n>?" in step]
     assert [step for step in steps if "task_ready" in step and "rank>?" in step]
 
@@ -441,6 +456,237 @@ def test_a_claim_makes_few_statements_whatever_its_size(store: SqliteStore) -> N
     drive(store.settle([done(claim.task.id, claim.fence, b"1") for claim in claims]))
     assert len(made) <= 6
     store._engine._writer.exec_trace = None
+
+
+# Locks
+
+
+def traced(store: SqliteStore, work: Coroutine[Any, Any, T]) -> tuple[T, list[str]]:
+    """The answer, and the statements it took."""
+    made: list[str] = []
+
+    def trace(_: apsw.Cursor, text: str, __: Any) -> bool:
+        made.append(text)
+        return True
+
+    store._engine._writer.exec_trace = trace
+    try:
+        return drive(work), made
+    finally:
+        store._engine._writer.exec_trace = None
+
+
+ABOUT_LOCKS = re.compile(r"\b(FROM|JOIN|INTO|UPDATE) (holds|wants|locks)\b|SET parked")
+
+
+def test_whoever_needs_no_lock_makes_no_statement_about_locks(store: SqliteStore) -> None:
+    drive(store.insert(Insertion(drafts=[draft(locks=("repo",)) for _ in range(3)])))
+    drive(store.claim(ClaimRequest(agent="ada", limit=10)))
+    _, made = traced(store, store.insert(Insertion(drafts=[draft(number) for number in range(3)])))
+    claimed, more = traced(store, store.claim(ClaimRequest(agent="ada", limit=10)))
+    made += more
+    assert len(claimed.claims) == 3
+    settlements = [done(claim.task.id, claim.fence) for claim in claimed.claims]
+    made += traced(store, store.settle(settlements))[1]
+    assert [text for text in made if ABOUT_LOCKS.search(text)] == []
+
+
+def test_a_thousand_behind_one_lock_are_parked_in_few_statements_and_cost_the_next_claim_nothing(
+    store: SqliteStore,
+) -> None:
+    drive(store.insert(Insertion(drafts=[draft(locks=("repo",)) for _ in range(1_001)])))
+    [holder] = drive(store.claim(ClaimRequest(agent="ada"))).claims
+    drive(store.insert(Insertion(drafts=[draft(), draft()])))
+    first, made = traced(store, store.claim(ClaimRequest(agent="ada")))
+    assert len(first.claims) == 1
+    assert len(made) <= 30
+    second, made = traced(store, store.claim(ClaimRequest(agent="ada")))
+    assert len(second.claims) == 1
+    assert len(made) <= 6
+    _, made = traced(store, store.settle([done(holder.task.id, holder.fence)]))
+    assert len(made) <= 16
+    [lock] = drive(store.locks("default"))
+    assert (lock.holders, lock.waiting) == ([], 999)
+    assert drive(store.check()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "parameters"),
+    [
+        (locks._STATES, ('[["default", "repo"]]',)),
+        (locks._HOLD, ("[1]",)),
+        (locks._LET_GO, ('[["default", "repo", 1, 1]]',)),
+        (locks._WANT, ("[1]",)),
+        (locks._WANT_NO_MORE, ("[1]",)),
+        (locks._UNRESERVE, ("[1]",)),
+        (locks._PARK, ('[[1, "repo"]]', 0)),
+        (locks._MOVE, ('[[1, "repo"]]',)),
+        (locks._NOT_PASSED_OVER, ("[1]",)),
+        (locks._LANES, ("default", "repo")),
+        (locks._BEST, ("default", "repo", 1, 1, 1)),
+        (slots._PASSED_OVER, (0, 1)),
+        (lanes._NOTE_IDLE, (0,)),
+    ],
+)
+def test_no_statement_about_locks_scans_the_tasks_or_sorts_them(
+    store: SqliteStore, text: str, parameters: tuple[Any, ...]
+) -> None:
+    steps = plan(store, text, parameters).splitlines()
+    tables = ("t", "h", "l", "tasks", "holds", "wants", "locks")
+    scans = [step for step in steps if step.startswith("SCAN") and step.split()[1] in tables]
+    if text is lanes._NOTE_IDLE:
+        # The lanes of everything that is parked, once for all lanes.
+        assert scans == ["SCAN tasks USING COVERING INDEX task_parked"]
+    else:
+        assert scans == [], steps
+    assert not [step for step in steps if "TEMP B-TREE" in step], steps
+
+
+def test_an_idle_claim_takes_no_write_lock_while_others_are_parked(path: str, store: SqliteStore) -> None:
+    request = ClaimRequest(agent="ada")
+    drive(store.insert(Insertion(drafts=[draft(locks=("repo",)) for _ in range(2)])))
+    assert len(drive(store.claim(request)).claims) == 1
+    assert drive(store.claim(request)).claims == []
+    writer = opening.connect(path)
+    writer.execute("BEGIN IMMEDIATE")
+    assert drive(store.claim(request)).claims == []
+    writer.execute("ROLLBACK")
+    writer.close()
+
+
+def test_tasks_of_many_kinds_want_their_locks_once_they_are_ready(path: str) -> None:
+    clock = FakeClock()
+    store = SqliteStore.open(path, clock=clock, blocking=True)
+    later = from_micros(clock() + 10_000_000)
+    drafts = [draft(locks=(f"lock{number}", "all"), run_after=later if number % 2 else None) for number in range(20)]
+    drive(store.insert(Insertion(drafts=drafts)))
+    assert store._engine._writer.execute("SELECT count(*) FROM wants").get == 20
+    assert drive(store.check()) == []
+    clock.advance(11)
+    drive(store.promote(100))
+    assert store._engine._writer.execute("SELECT count(*) FROM wants").get == 40
+    assert len(drive(store.claim(ClaimRequest(agent="ada", limit=20))).claims) == 1
+    assert store._engine._writer.execute("SELECT count(*) FROM wants").get == 0
+    assert drive(store.check()) == []
+    drive(store.close())
+
+
+def test_a_lane_with_nothing_but_parked_tasks_is_not_retired(path: str) -> None:
+    clock = FakeClock()
+    store = SqliteStore.open(path, clock=clock, blocking=True)
+    drive(store.insert(Insertion(drafts=[draft(locks=("repo",)) for _ in range(2)])))
+    [claim] = drive(store.claim(ClaimRequest(agent="ada", lease_s=86_400.0 * 3))).claims
+    assert drive(store.claim(ClaimRequest(agent="ada"))).claims == []
+    drive(store.prune(1e9, 100))
+    clock.advance(86_401)
+    drive(store.prune(1e9, 100))
+    drive(store.settle([done(claim.task.id, claim.fence)]))
+    assert len(drive(store.claim(ClaimRequest(agent="ada"))).claims) == 1
+    assert drive(store.check()) == []
+    drive(store.close())
+
+
+@pytest.mark.parametrize(
+    ("harm", "sentence"),
+    [
+        ("UPDATE tasks SET status = 'retrying', due_at = 1 WHERE status = 'running'", "whose claim has ended"),
+        ("UPDATE tasks SET fence = 2 WHERE status = 'running'", "whose claim has ended"),
+        ("DELETE FROM holds", "does not hold lock repo"),
+        ("UPDATE tasks SET status = 'completed' WHERE parked_on IS NOT NULL", "but parked on lock repo"),
+        ("DELETE FROM wants", "but not counted there"),
+        ("UPDATE wants SET lane = 7", "but counted there"),
+    ],
+)
+def test_check_finds_locks_that_leaked(store: SqliteStore, harm: str, sentence: str) -> None:
+    drive(store.insert(Insertion(drafts=[draft(locks=("repo",)) for _ in range(2)])))
+    drive(store.claim(ClaimRequest(agent="ada", limit=2)))
+    drive(store.insert(Insertion(drafts=[draft(locks=("site",))])))
+    assert drive(store.check()) == []
+    store._engine._writer.execute(harm)
+    assert any(sentence in found for found in drive(store.check()))
+
+
+def test_a_database_from_before_there_were_locks_goes_on(path: str) -> None:
+    connection = apsw.Connection(path)
+    with open(os.path.join(opening._MIGRATIONS, "0001_initial.sql"), encoding="utf-8") as file:
+        connection.execute(file.read())
+    lane = msgspec.json.encode(LANE).decode()
+    connection.execute(
+        "INSERT INTO lanes (id, project, type, boost, key) VALUES (1, 'default', 'job', 0.1, ?)", (lane,)
+    )
+    connection.execute(
+        "INSERT INTO tasks (n, project, id, type, status, lane, rank, priority, boost, max_attempts, created_at,"
+        " ready_at, updated_at) VALUES (1, 'default', 'task_old', 'job', 'ready', 1, 50.0, 50.0, 0.1, 3, 1, 1, 1);"
+        'INSERT INTO specs VALUES (1, \'{"id":"task_old","type":"job"}\');'
+        f"PRAGMA application_id = {opening.APPLICATION_ID}; PRAGMA user_version = 1"
+    )
+    connection.close()
+    store = SqliteStore.open(path, blocking=True)
+    drive(store.insert(Insertion(drafts=[draft(locks=("repo",))])))
+    assert drive(store.check()) == []
+    claims = drive(store.claim(ClaimRequest(agent="ada", limit=2))).claims
+    assert claims[0].task.id == "task_old"
+    assert [task.status for task in drive(store.get(["task_old"])) if task] == [Status.RUNNING]
+    assert len(claims) == 2
+    assert drive(store.check()) == []
+    drive(store.close())
+
+
+def test_a_task_that_became_less_urgent_leaves_its_place_at_a_lock_to_a_better_one(path: str) -> None:
+    clock = FakeClock()
+    store = SqliteStore.open(path, clock=clock, blocking=True)
+    first, second, third = (draft(locks=("repo",), priority=priority) for priority in (1.0, 10.0, 20.0))
+    drive(store.insert(Insertion(drafts=[first, second, third])))
+    [claim] = drive(store.claim(ClaimRequest(agent="ada"))).claims
+    assert drive(store.claim(ClaimRequest(agent="ada"))).claims == []
+    drive(store.settle([done(claim.task.id, claim.fence)]))
+    drive(store.reprioritise(second.task.id, 60.0))
+    parked = [task.parked_on for task in drive(store.get([second.task.id, third.task.id])) if task]
+    assert parked == [None, None]
+    assert drive(store.check()) == []
+    [claim] = drive(store.claim(ClaimRequest(agent="ada"))).claims
+    assert claim.task.id == third.task.id
+    drive(store.close())
+
+
+def test_a_lock_with_several_slots_is_open_again_once_what_it_was_reserved_for_runs(path: str) -> None:
+    clock = FakeClock()
+    store = SqliteStore.open(path, clock=clock, blocking=True)
+    request = ClaimRequest(agent="ada", lease_s=600.0)
+    drive(store.set_slots("default", "gpu", 1))
+    drive(store.insert(Insertion(drafts=[draft(locks=("gpu",)) for _ in range(3)])))
+    assert len(drive(store.claim(request)).claims) == 1
+    assert drive(store.claim(request)).claims == []
+    clock.advance(61)
+    assert drive(store.unpark(1)) == 0
+    drive(store.set_slots("default", "gpu", 3))
+    [lock] = drive(store.locks("default"))
+    assert (lock.reserved_for is not None, lock.waiting) == (True, 1)
+    assert len(drive(store.claim(request)).claims) == 1
+    [lock] = drive(store.locks("default"))
+    assert (lock.reserved_for, lock.waiting, len(lock.holders)) == (None, 0, 2)
+    assert drive(store.unpark(10)) == 0
+    assert len(drive(store.claim(request)).claims) == 1
+    drive(store.close())
+
+
+def test_only_so_many_who_wait_are_looked_at_when_a_slot_becomes_free(path: str) -> None:
+    store = SqliteStore.open(path, blocking=True)
+    holders = [draft(locks=("a",), priority=1.0), draft(locks=("b",), priority=2.0)]
+    # All of the better ones are parked on a, and would be shut out by b too.
+    both = [draft(locks=("a", "b"), priority=10.0) for _ in range(LOOKED_AT)]
+    last = draft(locks=("a",), priority=20.0)
+    drive(store.insert(Insertion(drafts=[*holders, *both, last])))
+    claims = drive(store.claim(ClaimRequest(agent="ada", limit=10))).claims
+    assert len(claims) == 2
+    drive(store.settle([done(claims[0].task.id, claims[0].fence)]))
+    waiting = {lock.name: lock.waiting for lock in drive(store.locks("default"))}
+    assert waiting == {"a": 1, "b": LOOKED_AT}
+    assert drive(store.unpark(10)) == 1
+    [claim] = drive(store.claim(ClaimRequest(agent="ada"))).claims
+    assert claim.task.id == last.task.id
+    assert drive(store.check()) == []
+    drive(store.close())
 
 
 # Keeping

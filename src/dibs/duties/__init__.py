@@ -14,6 +14,7 @@ from dibs.duties.promote import promote
 from dibs.duties.prune import prune
 from dibs.duties.rerank import rerank
 from dibs.duties.spread import spread
+from dibs.duties.unpark import unpark
 from dibs.rules.schedule import GRACE_S, INTERVALS_S, RETENTION_S
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ DUTIES: dict[str, Callable[[Desk], Awaitable[int]]] = {
     "promote": promote,
     "spread": spread,
     "rerank": rerank,
+    "unpark": unpark,
     "prune": prune,
 }
 """In the order they run: what expires may be promoted, what ended may spread."""

@@ -96,6 +96,7 @@ class Task(Struct, kw_only=True, gc=False):
     max_attempts: int = 3
     retry: Retry | None = None
     timeout: float | None = None
+    locks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     user: str | None = None
     created_by: str | None = None

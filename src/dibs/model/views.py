@@ -58,6 +58,28 @@ class Lane(Struct, kw_only=True):
     oldest_ready_at: datetime | None = None
 
 
+class LockHolder(Struct, kw_only=True):
+    """Whoever has a slot of a lock."""
+
+    task_id: str
+    fence: int
+    agent: str | None = None
+    since: datetime | None = None
+
+
+class Lock(Struct, kw_only=True):
+    """A named thing that only so many tasks may use at once: who uses it, and how many wait for it.
+
+    `reserved_for`: the task that nobody may pass over any more.
+    """
+
+    name: str
+    slots: int = 1
+    holders: list[LockHolder] = field(default_factory=list)
+    waiting: int = 0
+    reserved_for: str | None = None
+
+
 class Stats(Struct, kw_only=True):
     """The queue at a glance."""
 

@@ -56,7 +56,7 @@ _INSTANT = "a datetime with a time zone, or a text such as 2030-01-31T12:00:00Z"
 
 # `provider` is not here: it is a note that nothing has to enforce.
 _COALESCE_WINDOW = 0.05
-_NOT_SUPPORTED_YET = ("max_cost", "max_tokens", "max_turns", "locks", "expects", "coalesce_key")
+_NOT_SUPPORTED_YET = ("max_cost", "max_tokens", "max_turns", "expects", "coalesce_key")
 
 
 def text(value: object, field: str, *, max_chars: int = MAX_NAME_CHARS, blank: bool = False) -> str:
@@ -157,7 +157,7 @@ def unsupported(spec: NewTask) -> None:
     """Refuses, rather than ignores, the options that nothing enforces yet."""
     for name in _NOT_SUPPORTED_YET:
         value = getattr(spec, name)
-        if value is None or value is False or (name == "locks" and not value):
+        if value is None or value is False:
             continue
         raise Invalid(f"{name} is not supported yet; leave it out.", field=name, code="not_supported_yet")
     if spec.coalesce_window != _COALESCE_WINDOW:

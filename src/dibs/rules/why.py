@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import HELD, Status
-from dibs.model.views import Agent, Blocker, Lane, Why
+from dibs.model.views import Agent, Blocker, Lane, Lock, Why
 from dibs.rules import closing
 from dibs.rules.matching import may_serve, models_of
 from dibs.rules.questions import APPROVAL, OPEN
@@ -34,15 +34,18 @@ def explain(
     pauses: Sequence[Pause] = (),
     breaker: Record | None = None,
     questions: Sequence[Question] = (),
+    lock: Lock | None = None,
 ) -> Why:
     """Say why `task` is where it is. `parents` are the tasks it still waits for; `agents` all that were heard of;
-    `pauses` all there are; `breaker` that of its type; `questions` its own."""
+    `pauses` all there are; `breaker` that of its type; `questions` its own; `lock` the one that it is parked on."""
     if task.status is Status.PENDING:
         sentence, blockers = _pending(parents)
     elif task.status is Status.SCHEDULED:
         sentence, blockers = _timed("schedule", "It is scheduled", task.run_after, now)
     elif task.status is Status.RETRYING:
         sentence, blockers = _retrying(task, now)
+    elif lock is not None:
+        sentence, blockers = _parked(task, lock)
     elif task.status is Status.READY:
         closures = _closed_to(task, pauses, breaker)
         if closures:
@@ -115,6 +118,23 @@ def _retrying(task: Task, now: int) -> tuple[str, list[Blocker]]:
             )
         ],
     )
+
+
+def _parked(task: Task, lock: Lock) -> tuple[str, list[Blocker]]:
+    """It is ready, and waits for a lock."""
+    if lock.reserved_for not in (None, task.id):
+        detail = f"lock {lock.name} is kept for {lock.reserved_for}, which has waited longer"
+        ids = [lock.reserved_for]
+    else:
+        holders = ", ".join(f"{holder.task_id} ({holder.agent})" for holder in lock.holders)
+        detail = f"lock {lock.name} is held by {holders}" if holders else f"lock {lock.name} has just become free"
+        ids = [holder.task_id for holder in lock.holders]
+    more = f"; {lock.waiting} wait for it" if lock.waiting > 1 else ""
+    help = None
+    if ids:
+        help = f"wait for {ids[0]} to end (dibs why {ids[0]}), or let more in: dibs slots {lock.name} {lock.slots + 1}"
+    blocker = Blocker(kind="gate", detail=detail, ids=ids, help=help)
+    return f"It is ready, but {detail}{more}.", [blocker]
 
 
 def _closed_to(task: Task, pauses: Sequence[Pause], breaker: Record | None) -> list[Closure]:

@@ -53,9 +53,20 @@ Rules that hold for every method:
   it stays waiting. Whatever ends a waiting task closes its question. A task with `approval` that is inserted, or
   revived, is waiting for an approval opened with it (`rules.questions.approval_id`, the next one of the task), unless
   it is cancelled in the same moment.
+- **Locks.** A task names the locks it needs (`task.locks`). A lock has one slot unless `set_slots` gave it more.
+  A claim takes a hold on each of its task's locks under the new fence, all or none; the holds end with the claim,
+  however it ends (of a task cancelled while held: when its attempt is written). A lock *admits* a task as
+  `rules.locks.admits` says. While `claim` looks at tasks, best first, one that a lock does not admit — holds taken
+  earlier in this claim count — is *parked* on the first such lock by name: it stays ready, with `parked_on`, and no
+  claim looks at it again until it is *unparked*. A lock is looked at in the commit in which a hold on it or a
+  reservation of it ends, its slots grow, or a ready task that needs it is parked on another lock, gets another rank, or
+  ceases to be ready without being claimed: of each lane the tasks parked on it, best first (rank, then insertion), at
+  most `rules.locks.LOOKED_AT`, are unparked until as many are on their way as it has slots free; better tasks of that
+  lane that need it, are ready and not parked count. One that another lock does not admit is parked there instead, and
+  does not count. What was parked `rules.locks.PASSED_OVER_S` ago, and was not claimed since, reserves its locks by name
+  (see `unpark`); a reservation ends when its task is claimed or ceases to be ready. Parking is not a change of the
+  task: no event, and `updated_at` stays. Nobody pays for locks but the tasks that name some.
 - **Text** arrives clean: validation and sanitising happened before.
-- **Room for gates.** A later version adds holds to `claim` and their release to everything that ends a claim; lanes,
-  tasks and claimers without a gate never pay for it.
 """
 
 from __future__ import annotations
@@ -73,7 +84,7 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Page, Stats
+    from dibs.model.views import Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
@@ -389,6 +400,23 @@ class Store(Protocol):
         and questions — a dag only as a whole, never while a live task depends on any of it — and old events, claim ids
         and agents. Dead letters stay until they are reviewed and the last decision lets go of them
         (`rules.review.lets_go`); for those, retention counts from that decision. How many tasks."""
+        ...
+
+    async def unpark(self, limit: int) -> int:
+        """Let tasks that were first parked long ago and are still ready, parked or not, longest first, at most `limit`,
+        reserve their locks: in the order of the names, up to the first that is reserved for another. Then look at every
+        lock with parked tasks as in the module's rules. How many were parked although their locks admitted them and
+        nothing had said so."""
+        ...
+
+    # Locks
+
+    async def set_slots(self, project: str, name: str, slots: int) -> Lock:
+        """How many tasks may hold this lock at once. What is held beyond that stays held."""
+        ...
+
+    async def locks(self, project: str) -> list[Lock]:
+        """Those that are held, waited for, reserved, or have another number of slots than 1; by name."""
         ...
 
     # Reading

@@ -15,7 +15,9 @@ def is_plain(insertion: Insertion) -> bool:
     project = insertion.drafts[0].task.project
     for draft in insertion.drafts:
         task = draft.task
-        if draft.dependencies or task.dag_id or task.key is not None or task.parent_id is not None or task.approval:
+        if draft.dependencies or task.dag_id or task.key is not None or task.parent_id is not None:
+            return False
+        if task.approval or task.locks:
             return False
         if task.project != project:
             return False

@@ -50,6 +50,7 @@ class Spec(Struct, omit_defaults=True):
     max_attempts: int = 3
     retry: Retry | None = None
     timeout: float | None = None
+    locks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     user: str | None = None
     created_by: str | None = None
@@ -81,6 +82,7 @@ def spec_of(task: Task, payload: bytes | None) -> str:
         task.max_attempts,
         task.retry,
         task.timeout,
+        task.locks,
         task.tags,
         task.user,
         task.created_by,

@@ -70,7 +70,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--max-cost", metavar="USD", type=number, help=LATER)
     add("--max-tokens", metavar="N", type=whole, help=LATER)
     add("--max-turns", metavar="N", type=whole, help=LATER)
-    add("--lock", metavar="K", dest="locks", action="append", help=LATER)
+    add("--lock", metavar="K", dest="locks", action="append", help="a lock it needs while it runs; may be repeated")
     add("--tag", metavar="T", dest="tags", action="append", help="to find it by; may be repeated")
     add("--user", metavar="U", help="for whom")
     add("--created-by", metavar="WHO", help="by whom")

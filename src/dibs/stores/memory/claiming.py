@@ -9,7 +9,7 @@ from dibs.model.instants import from_micros, seconds, to_micros
 from dibs.model.status import Status
 from dibs.model.views import Agent
 from dibs.rules import matching, priority
-from dibs.stores.memory import breakers, moving, pausing
+from dibs.stores.memory import breakers, locks, moving, pausing
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Claimed, Usage
 
@@ -50,10 +50,12 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
 
 
 def _choose(state: State, request: ClaimRequest, ways: Ways) -> list[Record]:
-    """The best tasks that fit into one batch: limit, bytes, and solo tasks and probes alone."""
+    """The best tasks that fit into one batch: limit, bytes, and solo tasks and probes alone. Each has its new fence,
+    under which it holds its locks; what does not get them is parked."""
     open = set(ways.lanes)
     heads = [_by_effective(state, lane, order) for lane, order in state.lanes.items() if state.lane_ids[lane] in open]
     chosen: list[Record] = []
+    shut_out: list[tuple[Record, str]] = []
     size = 0
     for _, number in merge(*heads):
         record = state.numbered[number]
@@ -61,9 +63,18 @@ def _choose(state: State, request: ClaimRequest, ways: Ways) -> list[Record]:
         alone = record.solo or state.lane_ids[record.lane] in ways.trials
         if chosen and (len(chosen) >= request.limit or size > request.max_bytes or alone):
             break
+        closed = locks.closed(state, record)
+        if closed is not None:
+            shut_out.append((record, closed))
+            size -= len(record.payload)
+            continue
+        record.fence += 1
+        locks.take(state, record)
         chosen.append(record)
         if alone or len(chosen) >= request.limit:
             break
+    for record, closed in shut_out:
+        locks.park(state, record, closed)
     return chosen
 
 
@@ -73,7 +84,6 @@ def _by_effective(state: State, lane: LaneKey, order: Order) -> Iterator[tuple[f
 
 
 def _hand_out(state: State, record: Record, request: ClaimRequest) -> None:
-    record.fence += 1
     record.agent = request.agent
     record.model = matching.choose_model(record.lane.models, request.models)
     record.lease_s = request.lease_s

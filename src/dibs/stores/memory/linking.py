@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import graph, lifecycle
 from dibs.stores import refusals
-from dibs.stores.memory import dags, moving
+from dibs.stores.memory import dags, locks, moving
 from dibs.stores.memory.snapshots import task_of
 
 if TYPE_CHECKING:
@@ -82,4 +82,6 @@ def reprioritise(state: State, task_id: str, priority: float) -> Task:
     record.priority = priority
     moving.rerank(state, record)
     state.file(record)
+    locks.moved(state, record)
+    locks.follow(state)
     return task_of(state, record)

@@ -11,7 +11,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Outcome, Status
 from dibs.rules import lifecycle, priority, questions
 from dibs.rules.usage import plus
-from dibs.stores.memory import dags
+from dibs.stores.memory import dags, locks
 from dibs.stores.memory.state import Ending
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ def end_claim(
     record.tokens_in = plus(record.tokens_in, used.tokens_in)
     record.tokens_out = plus(record.tokens_out, used.tokens_out)
     record.turns = plus(record.turns, used.turns)
+    if record.spec.locks:
+        locks.let_go(state, record)
     record.lease_expires_at = record.timeout_at = None
     record.confirmed = record.unwritten = False
 

@@ -15,7 +15,7 @@ from dibs.model.instants import from_micros, seconds, to_micros
 from dibs.model.status import Status
 from dibs.model.views import Lane, Page, Stats
 from dibs.rules import graph
-from dibs.stores.memory import asking, dags
+from dibs.stores.memory import asking, dags, locks
 from dibs.stores.memory.snapshots import instant, task_of
 from dibs.stores.memory.state import DagRecord
 
@@ -214,6 +214,6 @@ def check(state: State) -> list[str]:
             elif not edge.resolved and parent.status is Status.COMPLETED:
                 wrong.append(f"Task {record.id} still waits for {parent.id}, which is completed.")
     ready = sum(len(order) for order in state.lanes.values())
-    if ready != sum(record.status is Status.READY for record in state.tasks.values()):
+    if ready != sum(record.status is Status.READY and record.parked_on is None for record in state.tasks.values()):
         wrong.append(f"The lanes hold {ready} tasks, which is not how many are ready.")
-    return wrong + asking.check(state)
+    return wrong + asking.check(state) + locks.wrong(state)

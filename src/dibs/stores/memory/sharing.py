@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from dibs.stores.memory import dags
+from dibs.stores.memory import dags, locks
 from dibs.stores.memory.state import State
 
 if TYPE_CHECKING:
@@ -52,8 +52,9 @@ class Shared:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Commit: dags follow their tasks, and whoever waits hears of it."""
+        """Commit: what became free is unparked, dags follow their tasks, and whoever waits hears of it."""
         try:
+            locks.follow(self._state)
             dags.follow(self._state)
             if self._state.changed:
                 self._state.changed = False

@@ -42,6 +42,7 @@ def task_of(state: State, record: Record) -> Task:
         depends_on=record.depends_on,
         created_at=instant(record.created_at),
         status=record.status,
+        parked_on=record.parked_on,
         effective_priority=effective,
         retry_at=instant(record.retry_at),
         blocked_by=blocked_by(state, record),

@@ -19,6 +19,7 @@ from dibs.model.event import Event
 from dibs.model.instants import from_micros
 from dibs.model.status import ENDED_BADLY, FINAL, HELD, DagStatus, Outcome, Status
 from dibs.model.task import Task
+from dibs.rules.locks import SLOTS
 from dibs.stores import refusals
 from dibs.stores.memory.order import Order
 from dibs.stores.values import Entry, LaneKey, Usage
@@ -102,6 +103,9 @@ class Record(Struct, kw_only=True, eq=False):
     weight: int = 0
     deadline: int | None = None
     rank: float | None = None
+    parked_on: str | None = None
+    parked_since: int | None = None
+    """When it was first parked since it is ready."""
     step_at: int | None = None
     run_after: int | None = None
     retry_at: int | None = None
@@ -195,6 +199,15 @@ class Record(Struct, kw_only=True, eq=False):
         return self.unwritten or (ending is not None and ending.attempt.outcome is Outcome.CANCELLED)
 
 
+class LockRecord(Struct, eq=False):
+    """A lock: who holds it, as (task number, fence), and who is parked on it."""
+
+    slots: int = SLOTS
+    holders: dict[tuple[int, int], None] = field(default_factory=dict)
+    parked: dict[int, None] = field(default_factory=dict)
+    reserved_for: int | None = None
+
+
 class DagRecord(Struct, kw_only=True, eq=False):
     """The row of a dag. `tally` counts its tasks by (status, requested)."""
 
@@ -258,6 +271,12 @@ class State:
         self.stopping = Order()
         self.deadlines = Order()
         self.steps = Order()
+        self.passed_over = Order()
+
+        self.locks: dict[tuple[str, str], LockRecord] = {}
+        """Those that have other slots than usual, are held, or are waited for; by project and name."""
+        self.freed: dict[tuple[str, str], None] = {}
+        """Locks that may admit somebody now: looked at before the commit."""
 
         self.claims: dict[tuple[str, str], tuple[int, list[tuple[str, int]]]] = {}
         self.agents: dict[tuple[str, str], Agent] = {}
@@ -319,6 +338,9 @@ class State:
         record.updated_at = self.now
         self.changed = True
         number, status = record.number, record.status
+        if record.spec.locks and status is not Status.READY:
+            self._leave_locks(record)
+        self.passed_over.put(number, record.parked_since)
         self._put_into_lane(record)
         self.steps.put(number, record.step_at if status is Status.READY else None)
         if status is Status.SCHEDULED:
@@ -336,13 +358,32 @@ class State:
                 del self.keys[name]
 
     def _put_into_lane(self, record: Record) -> None:
-        if record.status is Status.READY:
+        if record.status is Status.READY and record.parked_on is None:
             self.lanes.setdefault(record.lane, Order()).put(record.number, record.rank)
         elif record.lane in self.lanes:
             lane = self.lanes[record.lane]
             lane.put(record.number, None)
             if not lane:
                 del self.lanes[record.lane]
+
+    def lock(self, project: str, name: str) -> LockRecord:
+        """The lock of this name, made if it is not known."""
+        return self.locks.setdefault((project, name), LockRecord())
+
+    def _leave_locks(self, record: Record) -> None:
+        """It is no longer ready: it is not parked, and reserves nothing. Unless it was claimed, others may go ahead."""
+        project = record.spec.project
+        record.parked_since = None
+        if record.parked_on is not None:
+            del self.locks[project, record.parked_on].parked[record.number]
+            record.parked_on = None
+        for name in record.spec.locks:
+            lock = self.locks.get((project, name))
+            if lock is not None and lock.reserved_for == record.number:
+                lock.reserved_for = None
+                self.freed[project, name] = None
+            elif not record.held:
+                self.freed[project, name] = None
 
     def emit(
         self,

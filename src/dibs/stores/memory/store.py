@@ -15,6 +15,7 @@ from dibs.stores.memory import (
     inserting,
     journal,
     linking,
+    locks,
     pausing,
     reading,
     reviving,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Page, Stats
+    from dibs.model.views import Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
@@ -227,6 +228,20 @@ class MemoryStore:
     async def prune(self, retention_s: float, limit: int) -> int:
         with self._shared as state:
             return timing.prune(state, retention_s, limit)
+
+    async def unpark(self, limit: int) -> int:
+        with self._shared as state:
+            return locks.unpark(state, limit)
+
+    # Locks
+
+    async def set_slots(self, project: str, name: str, slots: int) -> Lock:
+        with self._shared as state:
+            return locks.set_slots(state, project, name, slots)
+
+    async def locks(self, project: str) -> list[Lock]:
+        with self._shared as state:
+            return locks.all_locks(state, project)
 
     # Reading
 

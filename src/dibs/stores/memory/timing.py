@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.model.instants import seconds, to_micros
 from dibs.model.status import Status
 from dibs.rules import graph, review, schedule
-from dibs.stores.memory import cascade, moving, pausing
+from dibs.stores.memory import cascade, locks, moving, pausing
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Expired
 
@@ -98,6 +98,7 @@ def _refresh(state: State, record: Record) -> None:
     updated_at = record.updated_at
     moving.rerank(state, record)
     state.file(record)
+    locks.moved(state, record)
     record.updated_at = updated_at
 
 

@@ -71,8 +71,18 @@ _RULES = (
     f"""
     SELECT 'Task ' || s.id || ' is ready, but its rank is below the floor of its lane, so that no claim finds it.'
     FROM dibs.work t {_NAMED} JOIN dibs.lanes l ON l.id = t.lane
-    WHERE t.status = 'ready' AND t.rank < l.low
+    WHERE t.status = 'ready' AND t.parked_on IS NULL AND t.rank < l.low
         AND NOT EXISTS (SELECT 1 FROM dibs.lows o WHERE o.lane = t.lane AND o.rank <= t.rank)
+    """,  # noqa: S608
+    """
+    SELECT 'Lock ' || l.name || ' of ' || l.project || ' is held by task ' || h.n || ', whose claim has ended.'
+    FROM dibs.locks l CROSS JOIN LATERAL unnest(l.holders, l.fences) AS h (n, fence)
+    WHERE NOT EXISTS (SELECT 1 FROM dibs.held w WHERE w.n = h.n AND w.fence = h.fence)
+        AND NOT EXISTS (SELECT 1 FROM dibs.ended e WHERE e.n = h.n AND e.fence = h.fence AND e.due_at IS NOT NULL)
+    """,
+    f"""
+    SELECT 'Task ' || s.id || ' is ' || t.status || ', but parked on lock ' || t.parked_on || '.'
+    FROM dibs.work t {_NAMED} WHERE t.parked_on IS NOT NULL AND t.status <> 'ready'
     """,  # noqa: S608
     f"""
     SELECT 'Task ' || s.id || ' is ' || t.status || ', but is kept with those that are not.'

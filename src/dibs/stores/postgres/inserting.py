@@ -37,7 +37,7 @@ _TYPES = [
     *("bigint", "bigint", "boolean"),
     *("text[]", "text[]", "integer[]", "integer[]", "text[]", "text[]", "text[]", "integer[]"),
     *("text[]", "text[]", "integer[]", "integer[]", "float8[]", "float8[]", "integer[]", "integer[]", "float8[]"),
-    *("text[]", "bigint[]", "text[]", "bigint[]", "text[]", "boolean[]"),
+    *("text[]", "bigint[]", "text[]", "bigint[]", "text[]", "boolean[]", "text[]"),
     *("text[]", "integer[]", "integer[]", "text[]", "text", "text"),
 ]
 _INSERT = "SELECT at, known, dag_id, suspended, whole FROM dibs.insert({})".format(  # noqa: S608
@@ -223,6 +223,9 @@ class _Prepared:
             [_micros(task.run_after) for task in tasks],
             [task.parent_id for task in tasks],
             [task.approval for task in tasks],
+            [_encode(task.locks).decode() if task.locks else None for task in tasks]
+            if any(task.locks for task in tasks)
+            else None,
             list(self._parents),
             self._children,
             self._edges,

@@ -60,6 +60,7 @@ class State(Struct, array_like=True, gc=False):
     output_sanitized: bool
     cancel_reason: str | None
     cause: str | None
+    parked_on: str | None
 
 
 class Whole(Struct, array_like=True):
@@ -184,6 +185,7 @@ def filled(whole: Whole, now: int) -> Task:
     task.poison_pill = state.poison_pill
     task.cancel_reason = state.cancel_reason
     task.cause = state.cause
+    task.parked_on = state.parked_on
     task.overdue = state.overdue
     task.cost_usd = state.cost_usd
     task.tokens_in = state.tokens_in

@@ -17,6 +17,7 @@ from dibs.stores.postgres import (
     inserting,
     journal,
     linking,
+    locks,
     pausing,
     prune,
     reading,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Page, Stats
+    from dibs.model.views import Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
@@ -198,6 +199,17 @@ class PostgresStore:
 
     async def prune(self, retention_s: float, limit: int) -> int:
         return await prune.prune(self._engine, retention_s, limit)
+
+    async def unpark(self, limit: int) -> int:
+        return await locks.unpark(self._engine, limit)
+
+    # Locks
+
+    async def set_slots(self, project: str, name: str, slots: int) -> Lock:
+        return await locks.set_slots(self._engine, project, name, slots)
+
+    async def locks(self, project: str) -> list[Lock]:
+        return await locks.locks(self._engine, project)
 
     # Reading
 

@@ -58,6 +58,36 @@ _RULES = (
     SELECT 'Task ' || t.id || ' is in dag ' || t.dag || ', which does not exist.'
     FROM tasks t LEFT JOIN dags d ON d.id = t.dag WHERE t.dag IS NOT NULL AND d.id IS NULL
     """,
+    f"""
+    SELECT 'Lock ' || h.name || ' of ' || h.project || ' is held by task ' || h.n || ', whose claim has ended.'
+    FROM holds h LEFT JOIN tasks t ON t.n = h.n
+    WHERE t.n IS NULL OR t.fence <> h.fence
+        OR NOT (t.status IN {_HELD} OR (t.status = 'cancelled' AND t.due_at IS NOT NULL))
+    """,  # noqa: S608
+    f"""
+    SELECT 'Task ' || t.id || ' is ' || t.status || ', but does not hold lock ' || l.value || '.'
+    FROM tasks t CROSS JOIN json_each(t.locks) l
+    WHERE t.locks IS NOT NULL AND t.status IN {_HELD} AND NOT EXISTS (
+        SELECT 1 FROM holds h WHERE h.project = t.project AND h.name = l.value AND h.n = t.n AND h.fence = t.fence
+    )
+    """,  # noqa: S608
+    """
+    SELECT 'Task ' || id || ' is ' || status || ', but parked on lock ' || parked_on || '.'
+    FROM tasks WHERE parked_on IS NOT NULL AND status <> 'ready'
+    """,
+    """
+    SELECT 'Task ' || w.n || ' is not on its way to lock ' || w.name || ', but counted there.'
+    FROM wants w LEFT JOIN tasks t
+        ON t.n = w.n AND t.lane = w.lane AND t.rank = w.rank AND t.status = 'ready' AND t.parked_on IS NULL
+    WHERE t.n IS NULL
+    """,
+    """
+    SELECT 'Task ' || t.id || ' is on its way to lock ' || l.value || ', but not counted there.'
+    FROM tasks t CROSS JOIN json_each(t.locks) l
+    WHERE t.locks IS NOT NULL AND t.status = 'ready' AND t.parked_on IS NULL AND NOT EXISTS (
+        SELECT 1 FROM wants w WHERE w.n = t.n AND w.name = l.value AND w.project = t.project
+    )
+    """,
     """
     SELECT 'Event ' || first || ' does not follow on event ' || before || '.' FROM (
         SELECT last_seq - count + 1 AS first, lag(last_seq) OVER (ORDER BY last_seq) AS before FROM outbox

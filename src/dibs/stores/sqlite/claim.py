@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 HEARD_EVERY_S = 5.0
 _REMEMBERED = 1_000
+_MORE = 500  # How many further tasks are read at a time, when locks shut others out.
 
 _HEARD = """
 INSERT INTO agents (project, id, offer, heard_at) VALUES (?, ?, ?, ?)
@@ -42,6 +43,9 @@ SELECT held FROM claims WHERE project = ? AND claim_id = ?
 """
 
 _REMEMBER = "INSERT INTO claims (project, claim_id, at, held) VALUES (?, ?, ?, ?)"
+
+LOCKS = 4
+"""Where a candidate says which locks it needs; None for most."""
 
 SHORT = 3
 """The length of a state that says only which task it is."""
@@ -95,16 +99,29 @@ class Claiming:
 
             pausing.tend(tx, self._lanes)
             candidates = self._candidates(tx, request, request.limit)
-        trials = self._trials(request)
-        for candidate in candidates if trials else ():
-            # A probe is handed out alone.
-            candidate[2] |= candidate[1] in trials
-        chosen = _fitting(candidates, request)
+        if any(candidate[LOCKS] is not None for candidate in candidates):
+            return self._claim_with_locks(tx, request, candidates)
+        return self._hand_out(tx, request, _fitting(candidates, request))
+
+    def _claim_with_locks(self, tx: Transaction, request: ClaimRequest, candidates: list[list[Any]]) -> Claimed | Taken:
+        """As `claim`, where some may not get their locks; then the next best are looked at."""
+        from dibs.stores.sqlite.admission import Admission
+
+        admission = Admission(tx, request)
+        asked = request.limit
+        while not admission.is_full_after(candidates) and len(candidates) == asked:
+            asked = len(admission.chosen) + _MORE
+            candidates = self._candidates(tx, request, asked)
+        answer = self._hand_out(tx, request, admission.chosen)
+        admission.finish()
+        return answer
+
+    def _hand_out(self, tx: Transaction, request: ClaimRequest, chosen: list[list[Any]]) -> Claimed | Taken:
         self._note_idle(request, idle=not chosen)
         if not chosen:
             return Claimed(next_due_in=self._next_due_in(tx, request))
         taken = self._take(tx, request, chosen)
-        if chosen[0][1] in trials:
+        if chosen[0][1] in self._trials(request):
             from dibs.stores.sqlite import breakers
 
             breakers.take_probe(tx, self._lanes, chosen[0][0])
@@ -115,19 +132,23 @@ class Claiming:
         ways = self._lanes.ways(request)
         return () if ways is None else ways.trials
 
-    def _candidates(self, tx: Transaction, request: ClaimRequest, limit: int) -> list[list[int]]:
-        """The best tasks as [n, lane, solo, bytes]."""
+    def _candidates(self, tx: Transaction, request: ClaimRequest, limit: int) -> list[list[Any]]:
+        """The best tasks as [n, lane, solo, bytes, locks]."""
         while True:
             minutes = priority.minutes(tx.now)
             keys = self._lanes.keys
             heads = [(id, keys[id].boost * minutes) for id in self._lanes.served_by(request)]
             version, found = tx.row(sql("claim"), (encode(heads).decode(), limit))
             if version == self._lanes.version:
-                candidates: list[list[int]] = decode(found)
+                candidates: list[list[Any]] = decode(found)
+                trials = self._trials(request)
+                for candidate in candidates if trials else ():
+                    # A probe is handed out alone.
+                    candidate[2] |= candidate[1] in trials
                 return candidates
             self._lanes.refresh(tx, version)
 
-    def _take(self, tx: Transaction, request: ClaimRequest, chosen: list[list[int]]) -> Taken:
+    def _take(self, tx: Transaction, request: ClaimRequest, chosen: list[list[Any]]) -> Taken:
         numbers = encode([candidate[0] for candidate in chosen]).decode()
         keys = self._lanes.keys
         models = {
@@ -223,10 +244,10 @@ class Claiming:
         return None if due_at is None else max(0.0, (due_at - tx.now) / 1_000_000)
 
 
-def _fitting(candidates: list[list[int]], request: ClaimRequest) -> list[list[int]]:
+def _fitting(candidates: list[list[Any]], request: ClaimRequest) -> list[list[Any]]:
     """Those that fit into one batch: bytes, and solo tasks alone."""
     size = 0
-    for place, (_, _, solo, count) in enumerate(candidates):
+    for place, (_, _, solo, count, _) in enumerate(candidates):
         size += count
         if place and (size > request.max_bytes or solo):
             return candidates[:place]

@@ -15,7 +15,7 @@ from dibs.stores.sqlite import asking, journal, reading
 from dibs.stores.sqlite.cascade import find_virtual
 from dibs.stores.sqlite.lanes import lane_keys
 from dibs.stores.sqlite.links import refuse_cycles
-from dibs.stores.sqlite.rows import ADD_SPECS, Row, decode, encode, micros
+from dibs.stores.sqlite.rows import ADD_SPECS, Row, decode, encode, kept_locks, micros
 from dibs.stores.sqlite.work import Work, merge_usage
 from dibs.stores.values import Dependency, Draft, Entry, Inserted
 
@@ -374,6 +374,7 @@ def _new_row(work: Work, number: int, planned: _Planned, lanes: dict[LaneKey, in
         on_deadline=task.on_deadline,
         boost=draft.lane.boost,
         max_attempts=task.max_attempts,
+        locks=kept_locks(task.locks),
         created_at=work.now,
         status="pending",
         dag=None if planned.dag_id == dag_of(task.id) else planned.dag_id,

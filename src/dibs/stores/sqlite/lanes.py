@@ -31,14 +31,16 @@ _ADD = """
 INSERT INTO lanes (project, type, boost, key) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET retired_at = NULL, idle_since = NULL
 """
-_NOTE_IDLE = """
-UPDATE lanes SET idle_since = ? WHERE retired_at IS NULL AND idle_since IS NULL
-    AND NOT EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND status = 'ready')
+_READY = """
+EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND status = 'ready' AND parked_on IS NULL)
+    OR id IN (SELECT lane FROM tasks INDEXED BY task_parked WHERE parked_on IS NOT NULL)
 """
-_NOTE_BUSY = """
-UPDATE lanes SET idle_since = NULL WHERE retired_at IS NULL AND idle_since IS NOT NULL
-    AND EXISTS (SELECT 1 FROM tasks WHERE lane = lanes.id AND status = 'ready')
-"""
+_NOTE_IDLE = f"""
+UPDATE lanes SET idle_since = ? WHERE retired_at IS NULL AND idle_since IS NULL AND NOT ({_READY})
+"""  # noqa: S608
+_NOTE_BUSY = f"""
+UPDATE lanes SET idle_since = NULL WHERE retired_at IS NULL AND idle_since IS NOT NULL AND ({_READY})
+"""  # noqa: S608
 
 _encode = msgspec.json.Encoder().encode
 decode_key = msgspec.json.Decoder(LaneKey).decode

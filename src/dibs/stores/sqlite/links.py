@@ -98,5 +98,6 @@ def reprioritise(tx: Transaction, task_id: str, priority: float) -> Task:
     row.priority = priority
     row.rerank(tx.now)
     work.touch(row)
+    work.reranked(row)
     work.flush()
     return reading.get_one(tx, task_id)

@@ -109,6 +109,7 @@ def _forget(tx: Transaction, numbers: list[int], dags: list[str]) -> None:
         ("edges", "child"),
         ("attempts", "n"),
         ("blobs", "n"),
+        ("holds", "n"),
         ("journal", "n"),
         ("questions", "n"),
         ("specs", "n"),

@@ -43,7 +43,12 @@ _BLOCKED_BY = """
 SELECT e.child, t.id FROM json_each(?) j
 CROSS JOIN edges e ON e.child = j.value AND e.resolved_at IS NULL CROSS JOIN tasks t ON t.n = e.parent ORDER BY e.id
 """
-_READY = "SELECT n FROM tasks INDEXED BY task_ready WHERE status = 'ready' LIMIT ?"
+_READY = """
+SELECT n FROM tasks INDEXED BY task_ready WHERE status = 'ready' AND parked_on IS NULL
+UNION ALL
+SELECT n FROM tasks INDEXED BY task_parked WHERE parked_on IS NOT NULL
+LIMIT ?
+"""
 _INPUTS = """
 SELECT e.child, e.kind, t.id, s.spec->>'$.ref', coalesce(a.output, b.output)
 FROM json_each(?) j

@@ -50,6 +50,7 @@ class Row(Struct, array_like=True):
     on_deadline: str
     boost: float
     max_attempts: int
+    locks: str | None
     created_at: int
     status: str
     dag: str | None
@@ -58,6 +59,8 @@ class Row(Struct, array_like=True):
     rank: float | None
     priority: float
     weight: int
+    parked_on: str | None
+    parked_since: int | None
     step_at: int | None
     run_after: int | None
     due_at: int | None
@@ -213,6 +216,11 @@ def instant(micros: int | None) -> datetime | None:
     return None if micros is None else from_micros(micros)
 
 
+def kept_locks(names: Sequence[str]) -> str | None:
+    """The locks that a task needs as its row keeps them: sorted; None if it needs none."""
+    return encode(sorted(names)).decode() if names else None
+
+
 def micros(instant: datetime | None) -> int | None:
     """An instant as it is kept."""
     return None if instant is None else to_micros(instant)
@@ -226,6 +234,7 @@ def fill(task: Task, row: Row, now: int) -> Task:
     task.priority = row.priority
     task.run_after = instant(row.run_after)
     task.status = Status(row.status)
+    task.parked_on = row.parked_on
     task.effective_priority = effective(row, now)
     task.retry_at = instant(row.retry_at)
     task.attempts = row.attempts

@@ -50,7 +50,7 @@ def settle(tx: Transaction, lanes: Lanes, settlements: Sequence[Settlement]) -> 
 
 
 def _is_simple(settlement: Settlement, state: list[Any] | None, now: int) -> bool:
-    """Whether a held task completed in time, nothing waits for it, and nothing is to be added up."""
+    """Whether a held task completed in time, nothing waits for it, it holds no lock, and nothing is to be added up."""
     return (
         state is not None
         and state[2] in HELD
@@ -58,6 +58,7 @@ def _is_simple(settlement: Settlement, state: list[Any] | None, now: int) -> boo
         and not state[5]
         and state[6] == 1
         and (state[8] is None or state[8] > now)
+        and state[9]
         and settlement.is_simple
         and (settlement.output is None or len(settlement.output) <= INLINE_OUTPUT_BYTES)
     )
@@ -73,7 +74,7 @@ def _complete(
     by_agent: list[tuple[str | None, list[Any]]] = []
     answers: list[Settled | DibsError] = []
     for settlement in settlements:
-        id, number, _, fence, dag, _, _, agent, _ = states[settlement.task_id]
+        id, number, _, fence, dag, _, _, agent, *_ = states[settlement.task_id]
         output, decision = settlement.output, settlement.decision
         attempts.append(
             (

@@ -22,7 +22,12 @@ SELECT type, status, count(*) FROM tasks INDEXED BY task_status
 WHERE project = ? AND status <> 'ready' GROUP BY type, status
 """
 _READY = """
-SELECT lane, count(*), min(ready_at) FROM tasks INDEXED BY task_ready WHERE status = 'ready' GROUP BY lane
+SELECT lane, sum(count), min(oldest) FROM (
+    SELECT lane, count(*) AS count, min(ready_at) AS oldest FROM tasks INDEXED BY task_ready
+    WHERE status = 'ready' AND parked_on IS NULL GROUP BY lane
+    UNION ALL
+    SELECT lane, count(*), min(ready_at) FROM tasks INDEXED BY task_parked WHERE parked_on IS NOT NULL GROUP BY lane
+) GROUP BY lane
 """
 _NEXT_DUE = """
 SELECT min(due_at) FROM (

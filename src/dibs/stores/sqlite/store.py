@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Page, Stats
+    from dibs.model.views import Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
@@ -289,6 +289,23 @@ class SqliteStore:
         from dibs.stores.sqlite import prune
 
         return await self._engine.write(lambda tx: prune.prune(tx, retention_s, limit))
+
+    async def unpark(self, limit: int) -> int:
+        from dibs.stores.sqlite import slots
+
+        return await self._engine.write(lambda tx: slots.unpark(tx, limit), glance=slots.unpark_glance)
+
+    # Locks
+
+    async def set_slots(self, project: str, name: str, slots: int) -> Lock:
+        from dibs.stores.sqlite.slots import set_slots
+
+        return await self._engine.write(lambda tx: set_slots(tx, project, name, slots))
+
+    async def locks(self, project: str) -> list[Lock]:
+        from dibs.stores.sqlite.slots import all_locks
+
+        return await self._engine.read(lambda tx: all_locks(tx, project))
 
     # Reading
 

@@ -151,7 +151,7 @@ def rerank(tx: Transaction, limit: int) -> int:
     stepped = work.select(_STEPPED, (tx.now, limit))
     for row in stepped:
         row.rerank(tx.now)
-        work.mend(row)
+        work.reranked(row)
     changed = len(stepped)
     for id, dag_id in list(tx.connection.execute("SELECT id, dag FROM grown ORDER BY id")):
         if changed >= limit:
@@ -184,7 +184,7 @@ def _reweigh(work: Work, dag_id: str) -> int:
         if weight != row.weight:
             row.weight = weight
             row.rerank(work.now)
-            work.mend(row)
+            work.reranked(row)
             changed += 1
     return changed
 

@@ -1,7 +1,7 @@
 """Rows loaded, changed and written back together: what the operations off the hot path work with.
 
 A row is loaded once, so that everybody in the transaction sees the same object. `flush` writes what changed, then
-lets the dags that were touched follow their tasks.
+unparks what locks that became free admit, and lets the dags that were touched follow their tasks.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.locks import Locks
 
 ATTEMPT_COLUMNS = (
     "n, fence, number, agent, model, outcome, status, digest, reason, error, fingerprint, exit_code, retry_at,"
@@ -57,6 +58,7 @@ class Work:
         self._dirty: dict[int, Row] = {}
         self._new: list[Row] = []
         self._attempts: list[list[Any]] = []
+        self._locks: Locks | None = None
 
     # Loading
 
@@ -92,11 +94,15 @@ class Work:
         """Take in a task that is about to be inserted."""
         self.rows[row.n] = row
         self._new.append(row)
+        if row.locks is not None:
+            self._with_locks().note(row)
 
     def touch(self, row: Row) -> None:
         """Note that a row changed."""
         row.updated_at = self.now
         self._dirty[row.n] = row
+        if row.locks is not None:
+            self._with_locks().note(row)
 
     def mend(self, row: Row) -> None:
         """Note a change that people do not see."""
@@ -113,6 +119,12 @@ class Work:
     ) -> None:
         """An event about a task."""
         self.tx.outbox.one(type, self.now, row.id, row.dag_id, agent=agent, reason=reason, data=data)
+
+    def reranked(self, row: Row) -> None:
+        """Note that its rank changed, which people do not see."""
+        self.mend(row)
+        if row.locks is not None and row.status == "ready":
+            self._with_locks().reranked(row)
 
     def settle_down(self, row: Row) -> None:
         """Put a task that nobody holds where it belongs: pending, scheduled or ready, with the event of it."""
@@ -231,6 +243,8 @@ class Work:
         row.turns = plus(row.turns, used.turns)
         row.lease_expires_at = row.timeout_at = row.due_at = None
         row.confirmed = 0
+        if row.locks is not None:
+            self._with_locks().let_go(row)
 
     def write_cancelled_attempt(self, row: Row, usage: Usage | None = None) -> None:
         """The attempt of a task that was cancelled while held: its agent spoke up, or its lease is over."""
@@ -260,8 +274,18 @@ class Work:
         if not parent.final:
             self.tx.run("INSERT OR IGNORE INTO grown (dag) VALUES (?)", (parent.dag_id,))
 
+    def _with_locks(self) -> Locks:
+        """What this transaction does to locks; most do nothing to any."""
+        if self._locks is None:
+            from dibs.stores.sqlite.locks import Locks
+
+            self._locks = Locks(self.tx)
+        return self._locks
+
     def save(self) -> None:
         """Write what changed so far, so that queries see it."""
+        if self._locks is not None:
+            self._locks.leave()
         if self._new:
             rows.insert(self.tx, self._new)
             for row in self._new:
@@ -273,10 +297,14 @@ class Work:
         if self._attempts:
             self.tx.run(_ADD_ATTEMPTS, (encode(self._attempts).decode(),))
             self._attempts = []
+        if self._locks is not None:
+            self._locks.arrive()
 
     def flush(self) -> None:
-        """Write what changed, and let the dags follow."""
+        """Write what changed; what became free is unparked, and the dags follow."""
         self.save()
+        if self._locks is not None:
+            self._locks.follow()
         self.dags.follow()
 
 

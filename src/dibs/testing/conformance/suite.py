@@ -17,6 +17,7 @@ from dibs.testing.conformance.graphs import Graphs, Linking
 from dibs.testing.conformance.idempotency import Idempotency
 from dibs.testing.conformance.journal import Journal
 from dibs.testing.conformance.leases import Leases
+from dibs.testing.conformance.locks import Locks
 from dibs.testing.conformance.pausing import Pausing
 from dibs.testing.conformance.priorities import Priorities
 from dibs.testing.conformance.reading import Counting, Explaining, Finding, Waiting
@@ -48,6 +49,7 @@ class StoreConformance(
     Journal,
     Leases,
     Linking,
+    Locks,
     Pausing,
     Priorities,
     Retention,

@@ -1,7 +1,7 @@
 -- Questions to people: asked under a claim that ends with it, answered, closed, or left until their time is over.
 
 -- Ask a person, once. `suspended`: the claim has ended; else there is an answer already. `asked`: as `asked` has it.
--- Locks: the task's row.
+-- Locks: floors (shared), the task's row, locks.
 CREATE OR REPLACE FUNCTION dibs.ask(
     p_now bigint, p_task text, p_fence bigint, p_id text, p_name text, p_digest text, p_question text, p_schema text,
     p_assignee text, p_timeout_s float8, p_fallback text, p_usage text,
@@ -21,6 +21,7 @@ BEGIN
     IF NOT FOUND THEN
         PERFORM dibs.refuse('no_task', json_build_array(p_task));
     END IF;
+    PERFORM dibs.hold_floors();
     SELECT * INTO w FROM dibs.work x WHERE x.n = s.n FOR UPDATE;
     at := coalesce(p_now, dibs.micros());
     held := coalesce(w.status IN ('claimed', 'running', 'validating') AND w.fence = p_fence, false);
@@ -53,6 +54,7 @@ BEGIN
             WHERE x.id = q.id;
         END IF;
         PERFORM dibs.suspend(w, 'waiting', p_usage::jsonb, at);
+        PERFORM dibs.free_locks(ARRAY[s.n], at);
         PERFORM dibs.publish(ARRAY[dibs.waiting_event(at, p_task, s.dag, w.agent, 'question', q.id)], at);
     END IF;
     asked := dibs.asked(ARRAY[q.id]);

@@ -57,7 +57,7 @@ END $$;
 
 -- Cancel a task or a dag by request; a virtual dag is its task. Marks only: `spread` goes on.
 -- Answers the ids that this ended, and whether something is left to spread for the cause named.
--- Locks: the task's row, then its dag's; or the dag's row.
+-- Locks: floors (shared), the task's row, locks, then its dag's; or the dag's row.
 CREATE OR REPLACE FUNCTION dibs.cancel(
     p_now bigint, p_target text, p_reason text, OUT ended text[], OUT cause text, OUT more boolean
 ) LANGUAGE plpgsql AS $$
@@ -72,6 +72,7 @@ DECLARE
 BEGIN
     ended := '{}';
     cause := p_target;
+    PERFORM dibs.hold_floors();
     SELECT s.n INTO number FROM dibs.specs s WHERE s.id = p_target;
     IF NOT FOUND THEN
         SELECT * INTO dag FROM dibs.dags d WHERE d.id = p_target FOR NO KEY UPDATE;
@@ -103,6 +104,7 @@ BEGIN
     );
     ended := done.ids;
     more := tied;
+    PERFORM dibs.free_locks(ARRAY[number], at);
     PERFORM dibs.publish(done.events || dibs.follow(done.dags, at), at);
 END $$;
 
@@ -252,6 +254,9 @@ BEGIN
         JOIN dibs.edges e ON e.parent = r.n AND e.kind <> 'after' AND e.resolved_at IS NULL
     ));
     SELECT array_agg(DISTINCT s.dag) INTO in_dags FROM dibs.specs s WHERE s.n = ANY (reached) AND s.dag IS NOT NULL;
+    IF EXISTS (SELECT 1 FROM dibs.needs d WHERE d.n = ANY (reached)) THEN
+        PERFORM dibs.hold_locks();
+    END IF;
     PERFORM 1 FROM dibs.dags d WHERE d.id = ANY (in_dags || shut.id) ORDER BY d.id FOR NO KEY UPDATE;
     at := coalesce(p_now, dibs.micros());
 
@@ -358,6 +363,8 @@ BEGIN
     JOIN dibs.edges e ON e.parent = q.n AND e.kind <> 'after' AND e.resolved_at IS NULL;
     events := events || done.events || dibs.resolve(edges, at);
     UPDATE dibs.ended e SET marked = false WHERE e.n = ANY (roots) AND NOT e.n = ANY (unfinished);
+
+    PERFORM dibs.free_locks(reached, at);
 
     -- Dags come last.
     IF failing IS NOT NULL AND first > 0 AND NOT roots && unfinished THEN

@@ -12,7 +12,7 @@
 -- changed: read them again; at p_changes_at, note it first), 'again' (what the claim id stands for: `whole`). The arrays
 -- go together, best first. `whole`: those with a
 -- history or dependencies, with all that belongs to them (JSON). `chosen`: the places in p_lanes they came from.
--- Locks: claims of the project, floors (alone, if raising), task rows, dag rows, the breaker of a probe.
+-- Locks: claims of the project, floors (alone, if raising), task rows, locks, dag rows, the breaker of a probe.
 CREATE OR REPLACE FUNCTION dibs.claim(
     p_now bigint, p_version bigint, p_project text, p_agent text, p_offer text,
     p_lanes integer[], p_models text[], p_reads integer[],
@@ -58,6 +58,11 @@ DECLARE
     started bigint;
     raising boolean := false;
     littered boolean;
+    wanted integer := p_limit;
+    some_locking boolean;
+    admitted record;
+    parked bigint[] := '{}';
+    missed boolean := false;
 BEGIN
     PERFORM pg_advisory_xact_lock('dibs.work'::regclass::oid::integer, hashtext(p_project));
     IF p_raise THEN
@@ -88,89 +93,135 @@ BEGIN
         FROM unnest(p_lanes, lows) WITH ORDINALITY AS l (lane, low, place);
     END IF;
 
-    IF p_limit = 1 THEN
-        -- The best of the heads; the most promising lanes come first.
-        FOR lane IN
-            SELECT s.* FROM unnest(p_lanes, aged, lows) WITH ORDINALITY AS s (id, aged, low, place)
-            WHERE s.low < 'infinity' ORDER BY s.low - s.aged
-        LOOP
-            EXIT WHEN lane.low - lane.aged > worths[1] + slack;
-            SELECT w.ctid AS tid, w.n, w.rank - lane.aged AS worth INTO head FROM dibs.waiting w
-            WHERE w.status = 'ready' AND w.lane = lane.id AND w.rank >= lane.low
-            ORDER BY w.rank, w.n LIMIT 1;
-            IF FOUND AND (ranked IS NULL OR (head.worth, head.n) < (worths[1], ranked[1])) THEN
-                tids := ARRAY[head.tid];
-                ranked := ARRAY[head.n];
-                worths := ARRAY[head.worth];
-                places := ARRAY[lane.place];
-            END IF;
-        END LOOP;
-    ELSE
-        -- First some of those lanes that gave any lately. Then more of each lane that can still have better ones than the
-        -- worst of what was found.
-        reads := coalesce(p_reads, array_fill(p_limit, ARRAY[cardinality(p_lanes)]));
-        unread := array_positions(reads, 0);
-        seen_rank := lows;
-        seen_n := array_fill(-1::bigint, ARRAY[cardinality(p_lanes)]);
-        cut := 'infinity';
-        LOOP
-            WITH found AS MATERIALIZED (
-                SELECT w.*, w.rank - s.aged AS worth, s.place, w.number = s.reads AS last
-                FROM unnest(p_lanes, aged, seen_rank, seen_n, reads)
-                    WITH ORDINALITY AS s (lane, aged, rank, n, reads, place)
-                CROSS JOIN LATERAL (
-                    SELECT w.ctid AS tid, w.n, w.rank, w.bytes, w.solo, row_number() OVER (ORDER BY w.rank, w.n) AS number
-                    FROM dibs.waiting w
-                    WHERE w.status = 'ready' AND w.lane = s.lane AND (w.rank, w.n) > (s.rank, s.n)
-                        AND w.rank <= s.aged + cut
-                    ORDER BY w.rank, w.n LIMIT s.reads
-                ) w
-                WHERE s.reads > 0
-            ), best AS MATERIALIZED (
-                SELECT f.tid, f.n, f.worth, f.bytes, f.solo, f.place FROM found f
-                UNION ALL
-                SELECT b.* FROM unnest(tids, ranked, worths, sizes, alone, places) AS b (tid, n, worth, bytes, solo, place)
-                ORDER BY worth, n LIMIT p_limit
-            )
-            SELECT
-                b.tids, b.ns, b.worths, b.sizes, b.alone, b.total, b.some_alone, b.places,
-                coalesce(b.worths[p_limit] + slack, 'infinity'), o.places, o.ranks, o.ns
-            INTO tids, ranked, worths, sizes, alone, total, some_alone, places, cut, open, open_ranks, open_ns
-            FROM (
-                SELECT
-                    array_agg(b.tid) AS tids, array_agg(b.n) AS ns, array_agg(b.worth) AS worths,
-                    array_agg(b.bytes) AS sizes, array_agg(b.solo) AS alone, sum(b.bytes) AS total,
-                    bool_or(b.solo) AS some_alone, array_agg(b.place) AS places
-                FROM best b
-            ) b
-            CROSS JOIN LATERAL (
-                SELECT array_agg(f.place) AS places, array_agg(f.rank) AS ranks, array_agg(f.n) AS ns FROM found f
-                WHERE f.last AND (b.ns[p_limit] IS NULL OR (f.worth, f.n) < (b.worths[p_limit], b.ns[p_limit]))
-            ) o;
-            more := array_fill(0, ARRAY[cardinality(p_lanes)]);
-            FOR i IN 1 .. coalesce(cardinality(open), 0) LOOP
-                more[open[i]] := least(p_limit, 4 + reads[open[i]]);
-                seen_rank[open[i]] := open_ranks[i];
-                seen_n[open[i]] := open_ns[i];
-            END LOOP;
-            FOREACH place IN ARRAY unread LOOP
-                IF lows[place] < 'infinity' AND lows[place] - aged[place] <= cut THEN
-                    more[place] := 4;
+    LOOP
+        IF wanted = 1 THEN
+            -- The best of the heads; the most promising lanes come first.
+            FOR lane IN
+                SELECT s.* FROM unnest(p_lanes, aged, lows) WITH ORDINALITY AS s (id, aged, low, place)
+                WHERE s.low < 'infinity' ORDER BY s.low - s.aged
+            LOOP
+                EXIT WHEN lane.low - lane.aged > worths[1] + slack;
+                SELECT w.ctid AS tid, w.n, w.rank - lane.aged AS worth, w.ties >= 4 AS locking INTO head FROM dibs.waiting w
+                WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = lane.id AND w.rank >= lane.low
+                ORDER BY w.rank, w.n LIMIT 1;
+                IF FOUND AND (ranked IS NULL OR (head.worth, head.n) < (worths[1], ranked[1])) THEN
+                    tids := ARRAY[head.tid];
+                    ranked := ARRAY[head.n];
+                    worths := ARRAY[head.worth];
+                    places := ARRAY[lane.place];
+                    some_locking := head.locking;
                 END IF;
             END LOOP;
-            unread := '{}';
-            reads := more;
-            EXIT WHEN 0 = ALL (reads);
-        END LOOP;
+        ELSE
+            -- First some of those lanes that gave any lately. Then more of each lane that can still have better ones than the
+            -- worst of what was found.
+            reads := coalesce(p_reads, array_fill(wanted, ARRAY[cardinality(p_lanes)]));
+            unread := array_positions(reads, 0);
+            seen_rank := lows;
+            seen_n := array_fill(-1::bigint, ARRAY[cardinality(p_lanes)]);
+            cut := 'infinity';
+            LOOP
+                WITH found AS MATERIALIZED (
+                    SELECT w.*, w.rank - s.aged AS worth, s.place, w.number = s.reads AS last
+                    FROM unnest(p_lanes, aged, seen_rank, seen_n, reads)
+                        WITH ORDINALITY AS s (lane, aged, rank, n, reads, place)
+                    CROSS JOIN LATERAL (
+                        SELECT
+                            w.ctid AS tid, w.n, w.rank, w.bytes, w.solo, w.ties,
+                            row_number() OVER (ORDER BY w.rank, w.n) AS number
+                        FROM dibs.waiting w
+                        WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = s.lane
+                            AND (w.rank, w.n) > (s.rank, s.n) AND w.rank <= s.aged + cut
+                        ORDER BY w.rank, w.n LIMIT s.reads
+                    ) w
+                    WHERE s.reads > 0
+                ), best AS MATERIALIZED (
+                    SELECT f.tid, f.n, f.worth, f.bytes, f.solo, f.place, f.ties >= 4 AS locking FROM found f
+                    UNION ALL
+                    SELECT b.*, some_locking FROM unnest(tids, ranked, worths, sizes, alone, places)
+                        AS b (tid, n, worth, bytes, solo, place)
+                    ORDER BY worth, n LIMIT wanted
+                )
+                SELECT
+                    b.tids, b.ns, b.worths, b.sizes, b.alone, b.total, b.some_alone, b.places, b.some_locking,
+                    coalesce(b.worths[wanted] + slack, 'infinity'), o.places, o.ranks, o.ns
+                INTO tids, ranked, worths, sizes, alone, total, some_alone, places, some_locking, cut, open, open_ranks, open_ns
+                FROM (
+                    SELECT
+                        array_agg(b.tid) AS tids, array_agg(b.n) AS ns, array_agg(b.worth) AS worths,
+                        array_agg(b.bytes) AS sizes, array_agg(b.solo) AS alone, sum(b.bytes) AS total,
+                        bool_or(b.solo) AS some_alone, array_agg(b.place) AS places,
+                        bool_or(b.locking) AS some_locking
+                    FROM best b
+                ) b
+                CROSS JOIN LATERAL (
+                    SELECT array_agg(f.place) AS places, array_agg(f.rank) AS ranks, array_agg(f.n) AS ns FROM found f
+                    WHERE f.last AND (b.ns[wanted] IS NULL OR (f.worth, f.n) < (b.worths[wanted], b.ns[wanted]))
+                ) o;
+                more := array_fill(0, ARRAY[cardinality(p_lanes)]);
+                FOR i IN 1 .. coalesce(cardinality(open), 0) LOOP
+                    more[open[i]] := least(wanted, 4 + reads[open[i]]);
+                    seen_rank[open[i]] := open_ranks[i];
+                    seen_n[open[i]] := open_ns[i];
+                END LOOP;
+                FOREACH place IN ARRAY unread LOOP
+                    IF lows[place] < 'infinity' AND lows[place] - aged[place] <= cut THEN
+                        more[place] := 4;
+                    END IF;
+                END LOOP;
+                unread := '{}';
+                reads := more;
+                EXIT WHEN 0 = ALL (reads);
+            END LOOP;
+        END IF;
+        IF p_trials IS NOT NULL AND wanted > 1 THEN
+            -- A probe is handed out alone.
+            FOR i IN 1 .. coalesce(cardinality(ranked), 0) LOOP
+                alone[i] := alone[i] OR p_lanes[places[i]] = ANY (p_trials);
+            END LOOP;
+            some_alone := true;
+        END IF;
+        EXIT WHEN some_locking IS NOT TRUE;
+        -- Some need locks. What does not get them is parked, and more are looked at in its place.
+        admitted := dibs.admit(p_project, ranked, sizes, alone, p_limit, p_max_bytes, at);
+        parked := parked || admitted.parked;
+        IF NOT admitted.again THEN
+            SELECT array_agg(tids[c.place] ORDER BY c.nth), array_agg(ranked[c.place] ORDER BY c.nth),
+                array_agg(worths[c.place] ORDER BY c.nth), array_agg(places[c.place] ORDER BY c.nth)
+            INTO tids, ranked, worths, places
+            FROM unnest(admitted.chosen) WITH ORDINALITY AS c (place, nth);
+            missed := ranked IS NULL AND cardinality(admitted.parked) = 0;
+            some_alone := false;
+            total := 0;
+            EXIT;
+        END IF;
+        wanted := greatest(100, 4 * wanted);
+        tids := NULL;
+        ranked := NULL;
+        worths := NULL;
+        sizes := NULL;
+        alone := NULL;
+        places := NULL;
+        some_locking := NULL;
+    END LOOP;
+    IF cardinality(ranked) > p_limit THEN
+        ranked := ranked[1 : p_limit];
+        SELECT sum(z.size), bool_or(z.solo) INTO total, some_alone
+        FROM unnest(sizes[1 : p_limit], alone[1 : p_limit]) AS z (size, solo);
     END IF;
 
     IF ranked IS NULL THEN
-        state := 'none';
+        -- Somebody is just about to do something with those that there are: ask again.
+        state := CASE WHEN missed THEN 'stale' ELSE 'none' END;
         littered := dibs.dead_rows() > 20000;
         looked := p_ahead OR NOT littered;
         IF looked THEN
             -- Of what was due a while ago the duties take care.
             due_at := dibs.next_due(p_lanes || p_watched, CASE WHEN littered THEN at - 5000000 ELSE 0 END);
+        END IF;
+        IF cardinality(parked) > 0 THEN
+            PERFORM dibs.hold_floors();
+            PERFORM dibs.free_locks(parked, at);
         END IF;
         IF raising THEN
             PERFORM dibs.raise_floors(p_lanes);
@@ -179,12 +230,6 @@ BEGIN
     END IF;
 
     -- What fits into one batch: so many bytes, and a solo task or a probe alone.
-    IF p_trials IS NOT NULL AND p_limit > 1 THEN
-        FOR i IN 1 .. cardinality(ranked) LOOP
-            alone[i] := alone[i] OR p_lanes[places[i]] = ANY (p_trials);
-        END LOOP;
-        some_alone := true;
-    END IF;
     IF total > p_max_bytes OR some_alone THEN
         total := sizes[1];
         FOR i IN 2 .. cardinality(ranked) LOOP
@@ -253,6 +298,14 @@ BEGIN
             || to_json(p_agent) || ',null,[' || body || ']]]'
     );
     INSERT INTO dibs.claims AS c (project, claim_id, at, ns, fences) VALUES (p_project, p_claim_id, at, ns, fences);
+    IF some_locking THEN
+        PERFORM dibs.take_locks(p_project, ns, fences, at);
+    END IF;
+    IF cardinality(parked) > 0 THEN
+        -- What they would have taken is free for others.
+        PERFORM dibs.hold_floors();
+        PERFORM dibs.free_locks(parked, at);
+    END IF;
     IF in_dags IS NOT NULL AND p_start THEN
         PERFORM dibs.publish(dibs.dags_started(in_dags, at), at);
     END IF;

@@ -74,7 +74,11 @@ BEGIN
         IF 'ready' = ANY (p_statuses) THEN
             piece := ARRAY(
                 SELECT w.n FROM dibs.lanes l CROSS JOIN LATERAL (
-                    SELECT w.n FROM dibs.waiting w WHERE w.status = 'ready' AND w.lane = l.id LIMIT most + 1
+                    (SELECT w.n FROM dibs.waiting w
+                        WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = l.id LIMIT most + 1)
+                    UNION ALL
+                    (SELECT w.n FROM dibs.waiting w
+                        WHERE w.status = 'ready' AND w.ties >= 4 AND w.parked_on IS NOT NULL AND w.lane = l.id LIMIT most + 1)
                 ) w
                 WHERE l.project = p_project AND (p_type IS NULL OR l.type = p_type)
                 LIMIT most + 1

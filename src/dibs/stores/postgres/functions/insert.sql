@@ -23,7 +23,7 @@ CREATE OR REPLACE FUNCTION dibs.insert(
     p_source integer[],
     f_project text[], f_type text[], f_lane integer[], f_fallback integer[], f_priority float8[], f_boost float8[],
     f_weight integer[], f_max_attempts integer[], f_timeout float8[], f_user text[], f_deadline bigint[],
-    f_on_deadline text[], f_run_after bigint[], f_parent text[], f_approval boolean[],
+    f_on_deadline text[], f_run_after bigint[], f_parent text[], f_approval boolean[], f_locks text[],
     p_parents text[], e_child integer[], e_parent integer[], e_kind text[],
     p_dag text, p_spawn text,
     OUT at bigint, OUT known boolean[], OUT dag_id text, OUT suspended boolean, OUT whole text
@@ -141,6 +141,10 @@ BEGIN
         PERFORM dibs.check_spawner(spawner, spawn, count, at);
     END IF;
 
+    IF waits AND EXISTS (SELECT 1 FROM dibs.needs d WHERE d.n = spawner) THEN
+        PERFORM dibs.hold_locks();
+    END IF;
+
     -- Where the new tasks belong.
     IF spawn IS NOT NULL THEN
         SELECT ARRAY[coalesce(s.dag, dibs.dag_of(s.id))], coalesce((s.spec::json->>'depth')::integer, 0) + 1
@@ -252,6 +256,12 @@ BEGIN
         FROM unnest(p_ids, p_specs, p_frame) WITH ORDINALITY AS u (id, spec, frame, place)
     ) d
     WHERE fresh[d.place];
+    IF f_locks IS NOT NULL THEN
+        INSERT INTO dibs.needs (n, name)
+        SELECT ns[d.place], json_array_elements_text(f_locks[d.frame]::json)
+        FROM (SELECT u.frame, u.place::integer AS place FROM unnest(p_frame) WITH ORDINALITY AS u (frame, place)) d
+        WHERE fresh[d.place] AND f_locks[d.frame] IS NOT NULL;
+    END IF;
     WITH added AS (
         INSERT INTO dibs.waiting (
             n, rank, priority, boost, updated_at, ready_at, due_at, lane, bytes, open, deps, weight, ties, solo, status,
@@ -265,7 +275,9 @@ BEGIN
             END,
             f_priority[d.frame], f_boost[d.frame], at, CASE WHEN d.status = 'ready' THEN at END,
             CASE WHEN d.status = 'scheduled' THEN f_run_after[d.frame] END, f_lane[d.frame], d.bytes, open[d.place],
-            deps[d.place], f_weight[d.frame], ties[d.place] + CASE WHEN dags[d.place] IS NULL THEN 0 ELSE 2 END,
+            deps[d.place], f_weight[d.frame],
+            ties[d.place] + CASE WHEN dags[d.place] IS NULL THEN 0 ELSE 2 END
+                + CASE WHEN f_locks[d.frame] IS NULL THEN 0 ELSE 4 END,
             f_max_attempts[d.frame] = 1, d.status, f_timeout[d.frame], f_run_after[d.frame], f_deadline[d.frame],
             CASE
                 WHEN d.status = 'ready' AND f_deadline[d.frame] IS NOT NULL
@@ -296,7 +308,9 @@ BEGIN
         )
         SELECT
             ns[d.place], at, at, 0, f_priority[d.frame], f_boost[d.frame], f_lane[d.frame], d.bytes, open[d.place],
-            deps[d.place], f_weight[d.frame], ties[d.place] + CASE WHEN dags[d.place] IS NULL THEN 0 ELSE 2 END,
+            deps[d.place], f_weight[d.frame],
+            ties[d.place] + CASE WHEN dags[d.place] IS NULL THEN 0 ELSE 2 END
+                + CASE WHEN f_locks[d.frame] IS NULL THEN 0 ELSE 4 END,
             asked[d.place], 'cancelled', f_timeout[d.frame], f_run_after[d.frame], f_deadline[d.frame],
             'dependency_failed', causes[d.place]
         FROM (
@@ -326,6 +340,7 @@ BEGIN
         END IF;
         IF waits THEN
             SELECT a.suspended, a.events INTO suspended, events FROM dibs.wait_for(spawner, ns, spawn->'usage', at) a;
+            PERFORM dibs.free_locks(ARRAY[spawner], at);
         END IF;
     END IF;
     IF dag_id IS NOT NULL AND some_known AND NOT dag_id = ANY (joined) THEN

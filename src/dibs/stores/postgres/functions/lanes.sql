@@ -38,7 +38,7 @@ BEGIN
         SELECT l.id, coalesce(
             (
                 SELECT w.rank FROM dibs.waiting w
-                WHERE w.status = 'ready' AND w.lane = l.id
+                WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = l.id
                     AND w.rank >= least(l.low, (SELECT min(rank) FROM dibs.lows o WHERE o.lane = l.id))
                 ORDER BY w.rank, w.n LIMIT 1
             ), 'infinity'

@@ -1,5 +1,5 @@
 -- Add edges into a task that has not started; with an open one it becomes pending.
--- Answers the task as `whole` has it. Locks: links, task rows by number, the dag's row.
+-- Answers the task as `whole` has it. Locks: floors (shared), links, task rows by number, locks, the dag's row.
 CREATE OR REPLACE FUNCTION dibs.link(
     p_now bigint, p_id text, p_parents text[], p_kinds text[], OUT at bigint, OUT whole text
 ) LANGUAGE plpgsql
@@ -12,6 +12,7 @@ DECLARE
     kinds text[];
     opened integer;
 BEGIN
+    PERFORM dibs.hold_floors();
     PERFORM dibs.hold_links();
     SELECT s.n, s.dag, w.status INTO task FROM dibs.specs s LEFT JOIN dibs.work w ON w.n = s.n WHERE s.id = p_id;
     IF NOT FOUND THEN
@@ -52,6 +53,9 @@ BEGIN
         PERFORM dibs.refuse('never_succeeds', json_build_array(named.id, named.status));
     END IF;
 
+    IF EXISTS (SELECT 1 FROM dibs.needs d WHERE d.n = task.n) THEN
+        PERFORM dibs.hold_locks();
+    END IF;
     PERFORM dibs.materialise(ARRAY[task.n], at);
     WITH added AS (
         INSERT INTO dibs.edges (parent, child, kind, resolved_at)
@@ -62,7 +66,8 @@ BEGIN
     SELECT count(*) FILTER (WHERE a.resolved_at IS NULL) INTO opened FROM added a;
     PERFORM dibs.tie(ns);
     UPDATE dibs.work w SET deps = w.deps + cardinality(ns), open = w.open + opened, updated_at = at WHERE w.n = task.n;
-    UPDATE dibs.work w SET status = 'pending', due_at = NULL, retry_at = NULL, step_at = NULL
+    UPDATE dibs.work w SET
+        status = 'pending', due_at = NULL, retry_at = NULL, step_at = NULL, parked_on = NULL, parked_since = NULL
     WHERE w.n = task.n AND w.open > 0 AND w.status <> 'waiting';
     UPDATE dibs.specs s SET spec = dibs.spec_with(s.spec, 'depends_on', (
         SELECT '[' || string_agg('"' || d.id || '"', ',' ORDER BY d.place) || ']'
@@ -77,6 +82,7 @@ BEGIN
             GROUP BY k.id
         ) d
     )) WHERE s.n = task.n;
+    PERFORM dibs.free_locks(ARRAY[task.n], at);
     PERFORM dibs.publish(dibs.follow(ARRAY(SELECT s.dag FROM dibs.specs s WHERE s.n = task.n), at), at);
     whole := dibs.whole(ARRAY[task.n]);
 END $$;
@@ -112,6 +118,8 @@ BEGIN
     END IF;
     IF w.status = 'ready' THEN
         PERFORM dibs.note_lows(ARRAY[w.lane], ARRAY[w.rank]);
+        -- Whoever wanted to unpark it meanwhile has passed it over.
+        PERFORM dibs.free_locks(ARRAY[task.n], at);
     END IF;
     whole := dibs.whole(ARRAY[task.n]);
 END $$;

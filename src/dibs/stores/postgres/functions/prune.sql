@@ -83,6 +83,7 @@ BEGIN
     DELETE FROM dibs.attempts a WHERE a.n = ANY (gone);
     DELETE FROM dibs.journal j WHERE j.n = ANY (gone);
     DELETE FROM dibs.questions q WHERE q.n = ANY (gone);
+    DELETE FROM dibs.needs d WHERE d.n = ANY (gone);
     DELETE FROM dibs.keys k USING dibs.specs s
     WHERE s.n = ANY (gone) AND s.key IS NOT NULL AND k.project = s.project AND k.key = s.key AND k.n = s.n;
     DELETE FROM dibs.specs s WHERE s.n = ANY (gone);
@@ -140,7 +141,9 @@ BEGIN
     DELETE FROM dibs.agents a WHERE a.heard_at < at - round(p_retention_s * 1000000)::bigint;
     UPDATE dibs.lanes l SET idle_since = CASE WHEN l.idle_since IS NULL THEN at END
     WHERE l.retired_at IS NULL
-        AND (l.idle_since IS NULL) <> EXISTS (SELECT 1 FROM dibs.waiting w WHERE w.status = 'ready' AND w.lane = l.id);
+        AND (l.idle_since IS NULL) <> EXISTS (
+            SELECT 1 FROM dibs.waiting w WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = l.id
+        );
     SELECT array_agg(l.id) INTO idle FROM dibs.lanes l
     WHERE l.retired_at IS NULL AND l.idle_since <= at - round(p_idle_s * 1000000)::bigint;
     IF idle IS NULL THEN

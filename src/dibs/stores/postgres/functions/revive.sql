@@ -3,7 +3,7 @@
 --
 -- p_payload, p_bytes, p_hash: another payload (JSON), its size, and the hash of the request it makes.
 -- Answers the task as `whole` has it.
--- Locks: floors (shared), links (so nothing spreads meanwhile), task rows, keys in order, dag rows by id.
+-- Locks: floors (shared), links (so nothing spreads meanwhile), task rows, keys in order, locks, dag rows by id.
 CREATE OR REPLACE FUNCTION dibs.revive(
     p_now bigint, p_id text, p_payload text, p_bytes integer, p_hash text, p_delay_s float8, p_keep_steps boolean,
     OUT at bigint, OUT whole text
@@ -108,6 +108,8 @@ BEGIN
     IF cardinality(later) > 0 THEN
         events := events || dibs.settle_down(later, at);
     END IF;
+
+    PERFORM dibs.free_locks(coming, at);
 
     SELECT array_agg(DISTINCT s.dag) INTO reopened FROM dibs.specs s WHERE s.n = ANY (coming) AND s.dag IS NOT NULL;
     FOR dag IN SELECT d.id, d.status FROM dibs.dags d WHERE d.id = ANY (reopened) ORDER BY d.id FOR NO KEY UPDATE LOOP

@@ -4,7 +4,7 @@
 -- decision, as JSON. Arrays of NULLs may be left out. p_data: what the event carries, as JSON.
 -- Answers `words` = NULL if all simply completed, else for each 'settled' or the name of a refusal, with its facts: the
 -- outcome, status and retry_at recorded, or what the refusal says. `marked`: consequences wait to be spread.
--- Locks: floors (shared), own rows and dependents by number, dag rows, breakers by type.
+-- Locks: floors (shared), own rows and dependents by number, locks, dag rows, breakers by type.
 CREATE OR REPLACE FUNCTION dibs.settle(
     p_now bigint, p_ids text[], p_ns bigint[], p_fences bigint[], p_digests text[], p_outputs text[], p_decisions text[],
     p_data text[], p_more text[],
@@ -114,6 +114,7 @@ BEGIN
             marked := marked || p_ids[i];
         END IF;
     END LOOP;
+    PERFORM dibs.free_locks(p_ns, at);
     PERFORM dibs.publish(events || dibs.follow(touched, at), at);
     IF 'failure' = ANY (said) OR EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.troubled) THEN
         PERFORM dibs.judge(at, p_ns, p_fences, said);

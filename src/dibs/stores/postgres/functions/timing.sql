@@ -70,7 +70,7 @@ END $$;
 
 -- Held tasks whose time is over, longest first, as whole_held has them. Tasks cancelled while held whose lease is over
 -- get their attempt written, at most 1,000 of them: `written` says how many. p_since: nothing held was due before that.
--- Reads only while there is none of these. Locks: rows of ended without waiting.
+-- Reads only while there is none of these. Locks: floors (shared), rows of ended without waiting, locks.
 CREATE OR REPLACE FUNCTION dibs.expired(
     p_now bigint, p_limit integer, p_since bigint, OUT at bigint, OUT written integer, OUT over text
 ) LANGUAGE plpgsql
@@ -78,18 +78,22 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
 DECLARE
     stopped record;
+    let_go bigint[] := '{}';
     late bigint[];
 BEGIN
     at := coalesce(p_now, dibs.micros());
     written := 0;
     IF EXISTS (SELECT 1 FROM dibs.ended e WHERE e.due_at IS NOT NULL AND e.due_at <= at) THEN
+        PERFORM dibs.hold_floors();
         FOR stopped IN
             SELECT e.n FROM dibs.ended e WHERE e.due_at IS NOT NULL AND e.due_at <= at
             ORDER BY e.due_at, e.n LIMIT 1000 FOR UPDATE SKIP LOCKED
         LOOP
             PERFORM dibs.write_cancelled_attempt(stopped.n, at);
             written := written + 1;
+            let_go := let_go || stopped.n;
         END LOOP;
+        PERFORM dibs.free_locks(let_go, at);
     END IF;
     SELECT array_agg(f.n ORDER BY f.due_at, f.n) INTO late FROM (
         SELECT h.n, h.due_at FROM dibs.held h WHERE h.due_at >= p_since AND h.due_at <= at
@@ -164,6 +168,8 @@ BEGIN
     )
     SELECT array_agg(r.lane), array_agg(r.rank) INTO lanes, ranks FROM refreshed r WHERE r.status = 'ready';
     PERFORM dibs.note_lows(lanes, ranks);
+    -- Whoever wanted to unpark one of them meanwhile has passed it over.
+    PERFORM dibs.free_locks(p_ns, p_at);
 END $$;
 
 -- The critical path weights of a dag's live tasks: as rules.graph.weights. How many changed; NULL if somebody was in
@@ -217,7 +223,7 @@ END $$;
 -- Mark tasks whose deadline passed, once each, and cancel those that asked for it; in the order of their deadlines.
 -- Stops after one whose end has consequences, because they may take down some of the others: `marked` tells it, and the
 -- caller spreads and goes on. `ids`: those that are overdue now.
--- Reads only while there is none. Locks: task rows without waiting, dag rows.
+-- Reads only while there is none. Locks: floors (shared), task rows without waiting, locks, dag rows.
 CREATE OR REPLACE FUNCTION dibs.overdue(
     p_now bigint, p_limit integer, p_text text, OUT ids text[], OUT marked text
 ) LANGUAGE plpgsql
@@ -235,6 +241,7 @@ BEGIN
     IF NOT FOUND THEN
         RETURN;
     END IF;
+    PERFORM dibs.hold_floors();
     -- All up to the first that is cancelled and has something below it.
     SELECT array_agg(f.n), array_agg(f.n) FILTER (WHERE f.ends), max(f.id) FILTER (WHERE f.ends AND f.ties > 0)
     INTO late, ends, marked
@@ -270,6 +277,7 @@ BEGIN
             at, e.ns, array_fill('deadline'::text, ARRAY[e.count]), array_fill(p_text, ARRAY[e.count]),
             array_fill(NULL::text, ARRAY[e.count]), array_fill(false, ARRAY[e.count]), e.tied
         ) c;
+        PERFORM dibs.free_locks(ends, at);
         events := events || done.events || dibs.follow(done.dags, at);
     END IF;
     PERFORM dibs.publish(events, at);

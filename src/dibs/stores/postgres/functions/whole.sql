@@ -23,7 +23,7 @@ BEGIN
                 coalesce(w.exit_code, e.exit_code), coalesce(w.overdue, e.overdue),
                 coalesce(w.poison_pill, e.poison_pill), coalesce(w.cost_usd, e.cost_usd),
                 coalesce(w.tokens_in, e.tokens_in), coalesce(w.tokens_out, e.tokens_out), coalesce(w.turns, e.turns),
-                coalesce(e.output_sanitized, false), e.cancel_reason, e.cause
+                coalesce(e.output_sanitized, false), e.cancel_reason, e.cause, w.parked_on
             ) || ',' || coalesce(e.output, 'null') || ',' || coalesce(e.decision, 'null') || ','
                 || coalesce(e.artifacts, 'null') || ',[' || CASE
                     WHEN coalesce(w.open, e.open) > 0 THEN coalesce(

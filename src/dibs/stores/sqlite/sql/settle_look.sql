@@ -1,7 +1,11 @@
 -- The states of tasks (?1, ids) in one row, in that order: what tells whether settling them is simple. And whether the
 -- breaker of any type could be changed by a task that completes.
 SELECT
-    json_group_array(json_array(t.id, t.n, t.status, t.fence, t.dag, t.has_dependents, t.usage IS NULL, t.agent, t.timeout_at)),
+    json_group_array(
+        json_array(
+            t.id, t.n, t.status, t.fence, t.dag, t.has_dependents, t.usage IS NULL, t.agent, t.timeout_at, t.locks IS NULL
+        )
+    ),
     EXISTS (SELECT 1 FROM breakers WHERE troubled = 1)
 FROM json_each(?1) AS j
 CROSS JOIN tasks AS t ON t.id = j.value

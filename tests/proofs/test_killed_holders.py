@@ -1,0 +1,57 @@
+"""Whoever holds a lock is killed: the next one gets it when the lease is over, and nothing stays held."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import dibs
+from dibs.sync import drive
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEASE_S = 2.0
+
+HOLD = """
+import sys, time, dibs
+with dibs.connect_sync(sys.argv[1]) as queue:
+    [claim] = queue.claim("victim", lease=float(sys.argv[2]))
+    print(claim.task.id, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:{tmp_path / 'dibs.db'}"
+    found: str = request.getfixturevalue("postgres_url")
+    return found
+
+
+def test_a_lock_of_a_killed_holder_goes_to_the_next_after_its_lease(url: str) -> None:
+    with dibs.connect_sync(url) as queue:
+        first, second = queue.add_many([dibs.NewTask("job", locks=["repo"], max_attempts=1) for _ in range(2)])
+        holder = subprocess.Popen([sys.executable, "-c", HOLD, url, str(LEASE_S)], stdout=subprocess.PIPE)
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline().decode().strip() == first.id
+            claimed_at = time.monotonic()
+            assert queue.claim("next") == []
+        finally:
+            os.kill(holder.pid, signal.SIGKILL)
+            holder.communicate()
+        [claim] = queue.claim("next", wait=LEASE_S + 20)
+        assert claim.task.id == second.id
+        assert time.monotonic() - claimed_at >= LEASE_S - 0.1, "the lock was taken from somebody who held it"
+        queue.complete(claim)
+        assert queue.get(first.id).status == "dead_lettered"
+        assert queue.locks() == []
+        assert drive(queue.queue.store.check()) == []
