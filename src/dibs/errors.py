@@ -2,7 +2,7 @@
 
     DibsError
     ├── Invalid                 the request itself is wrong; `.field` names the part at fault
-    ├── NotFound                no such task, dag or question
+    ├── NotFound                no such task, dag, agent or question
     ├── Conflict                the request was fine, the state of things refuses it
     │   ├── LeaseLost           somebody else holds the task now, or nobody does
     │   ├── IllegalTransition   the task's status does not allow this verb

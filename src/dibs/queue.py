@@ -30,9 +30,10 @@ from dibs.requests import (
     no_task,
     optional,
     raised,
+    registration,
     usage,
 )
-from dibs.rules import graph, locks, questions, validation, why
+from dibs.rules import agents, graph, locks, questions, validation, why
 from dibs.stores.values import (
     Claimed,
     ClaimRequest,
@@ -59,14 +60,14 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.retry import Retry
-    from dibs.model.views import Lock, Page, Stats, Why
+    from dibs.model.views import Agent, Lane, Lock, Page, Stats, Why
     from dibs.rules.retry import PoisonPolicy
     from dibs.rules.review import Ruling
     from dibs.stores.contract import Store
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import Asked
 
-LATER = ("register_agent", "agents", "drain_agent", "unregister_agent")
+LATER: tuple[str, ...] = ()
 """Verbs that are announced and not there yet."""
 
 POLL_S = 5.0
@@ -758,6 +759,68 @@ class Queue(Pausing):
             pruned += count
         return pruned
 
+    # Agents
+
+    async def register_agent(
+        self,
+        agent: str,
+        type: str | None = None,
+        capabilities: Iterable[str] = (),
+        models: Iterable[str] = (),
+        max_concurrent: int | None = None,
+        budget: Any = None,
+        *,
+        version: str | None = None,
+        host: str | None = None,
+        pid: int | None = None,
+        poll: Any = None,
+        concurrency: int | None = None,
+        keep: bool = False,
+    ) -> Agent:
+        """Say who an agent is; its first claim does it otherwise. Replaces what was registered before.
+
+        Tasks assigned to `type` are for it too. `capabilities` and `models` hold for claims that name none.
+        It never holds more than `max_concurrent` tasks. The rest is shown and not enforced: the process behind it, how
+        often it asks for work, and how much it does at once. With `keep`, what is left out stays as it was.
+        """
+        told = registration(
+            agent,
+            project=self.project,
+            type=type,
+            capabilities=capabilities,
+            models=models,
+            max_concurrent=max_concurrent,
+            budget=budget,
+            version=version,
+            host=host,
+            pid=pid,
+            poll=poll,
+            concurrency=concurrency,
+            keep=keep,
+        )
+        return await self.store.register_agent(told)
+
+    async def agents(self) -> list[Agent]:
+        """Every agent that is remembered, by id: what it offers, how it stands, what it holds."""
+        return await self.store.agents(self.project)
+
+    async def drain_agent(self, agent: str) -> Agent:
+        """Give an agent nothing new; it keeps what it holds. Registering or unregistering it ends that."""
+        return await self.store.drain_agent(self.project, validation.text(agent, "agent"))
+
+    async def unregister_agent(self, agent: str, reason: str | None = None) -> Agent:
+        """Say that an agent is gone. It comes back with its next claim, as what it was registered."""
+        text = None if reason is None else validation.text(reason, "reason", max_chars=MAX_NOTE_CHARS)
+        return await self.store.unregister_agent(self.project, validation.text(agent, "agent"), text)
+
+    async def lanes(self) -> list[Lane]:
+        """What is ready, by lane: how much, since when, and which live agents can do it (`agents`)."""
+        found = await self.store.stats(self.project)
+        now = self.store.now()
+        for lane in found.lanes:
+            lane.agents = agents.servers(lane, found.agents, now)
+        return found.lanes
+
     # Reading
 
     async def get(self, task_id: Any) -> Task:
@@ -911,14 +974,13 @@ class Queue(Pausing):
         task = await self.get(task_id)
         parents = await self.store.get(task.blocked_by)
         is_ready = task.status is Status.READY
-        agents = (await self.store.stats(self.project)).agents if is_ready else []
         pauses, breakers = await self._shut() if is_ready else ([], {})
         known = [] if task.parked_on is None else await self.locks()
         return why.explain(
             task,
             self.store.now(),
             parents=[parent for parent in parents if parent],
-            agents=agents,
+            agents=await self.store.agents(self.project) if is_ready else [],
             pauses=pauses,
             breaker=breakers.get(task.type),
             questions=await self.questions_of(task) if task.status is Status.WAITING else [],

@@ -14,6 +14,8 @@ from dibs.stores.values import ClaimRequest, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from dibs.stores.agents import Registration
+
 T = TypeVar("T")
 
 MAX_LIMIT = 1_000
@@ -47,6 +49,55 @@ def claim_request(
         lease_s=lease_s(lease),
         start=start,
         claim_id=None if claim_id is None else validation.text(claim_id, "claim_id"),
+    )
+
+
+def registration(
+    agent: str,
+    *,
+    project: str = "default",
+    type: str | None = None,
+    capabilities: Iterable[str] = (),
+    models: Iterable[str] = (),
+    max_concurrent: int | None = None,
+    budget: Any = None,
+    version: str | None = None,
+    host: str | None = None,
+    pid: int | None = None,
+    poll: Any = None,
+    concurrency: int | None = None,
+    keep: bool = False,
+) -> Registration:
+    """What an agent is registered with, checked."""
+    from dibs.model.agent import Process, Registered
+    from dibs.rules.agents import MAX_CONCURRENT
+    from dibs.stores.agents import Registration
+
+    if budget is not None:
+        raise Invalid("budget is not supported yet; leave it out.", code="not_supported_yet", field="budget")
+    if not isinstance(keep, bool):
+        raise Invalid(f"keep must be True or False, not {keep!r:.80}.", field="keep")
+    process = Process(
+        version=optional(version, "version"),
+        host=optional(host, "host"),
+        pid=None if pid is None else validation.whole(pid, "pid", 0, 2**53),
+        poll_s=None if poll is None else validation.duration_s(poll, "poll"),
+        concurrency=None if concurrency is None else validation.whole(concurrency, "concurrency", 1, MAX_CONCURRENT),
+    )
+    most = None
+    if max_concurrent is not None:
+        most = validation.whole(max_concurrent, "max_concurrent", 1, MAX_CONCURRENT)
+    return Registration(
+        agent=validation.text(agent, "agent"),
+        project=project,
+        registered=Registered(
+            type=optional(type, "type"),
+            capabilities=validation.names(capabilities, "capabilities"),
+            models=validation.names(models, "models", ordered=True),
+            max_concurrent=most,
+        ),
+        process=None if process == Process() else process,
+        keep=keep,
     )
 
 

@@ -39,7 +39,7 @@ def test_every_command_explains_itself_with_an_example(dibs: Run, name: str) -> 
 
 def test_families_of_commands_list_their_members(dibs: Run) -> None:
     for name, members in NESTED.items():
-        shown = dibs(name, ok=True).out
+        shown = dibs(name, "--help", ok=True).out
         for second, summary in members:
             assert f"dibs {name} {second}" in shown
             assert summary in shown

@@ -117,13 +117,15 @@ def test_tail_prints_events_in_order(dibs: Run) -> None:
     assert [row[2] for row in rows] == [
         "task.added",
         "task.ready",
+        "agent.registered",
         "task.claimed",
         "task.started",
         "task.completed",
     ]
-    assert [int(row[0]) for row in rows] == [1, 2, 3, 4, 5]
-    assert {row[3] for row in rows} == {id}
-    assert dibs("tail", "--no-follow", "--after", 4, ok=True).line.startswith("5\t")
+    assert [int(row[0]) for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert {row[3] for row in rows} == {id, ""}
+    assert rows[2][3:] == ["", "a"]
+    assert dibs("tail", "--no-follow", "--after", 5, ok=True).line.startswith("6\t")
     assert dibs("tail", "--no-follow", "--type", "task.ready", ok=True).line.startswith("2\t")
     assert len(dibs("tail", "--no-follow", "--type", "task", ok=True).out.splitlines()) == 5
     assert dibs("tail", "--no-follow", "--type", "dag", ok=True).out == ""

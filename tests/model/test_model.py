@@ -24,6 +24,7 @@ from dibs.model.task import NewTask, Task
 from dibs.stores.values import Entry
 from dibs.testing import FakeClock
 from tests.model.wishes import (
+    AGENTS,
     ANSWERS,
     ASKS,
     BREAKERS,
@@ -38,6 +39,7 @@ from tests.model.wishes import (
     GRAPHS,
     NUMBERS,
     PAUSED,
+    REGISTRATIONS,
     SECONDS,
     SPECS,
     TYPES,
@@ -332,6 +334,19 @@ class Stores(RuleBasedStateMachine):
     @rule(name=st.sampled_from(["l", "m"]), slots=st.sampled_from([1, 2]))
     def set_slots(self, name: str, slots: int) -> None:
         self._do(lambda queue, _: queue.set_slots(name, slots))
+
+    # Agents
+
+    @rule(registration=REGISTRATIONS)
+    def register_agent(self, registration: dict[str, Any]) -> None:
+        self._do(lambda queue, _: queue.register_agent(**registration))
+
+    @rule(agent=st.sampled_from(AGENTS), verb=st.sampled_from(["drain", "unregister", "unregister"]))
+    def drain_or_unregister_agent(self, agent: str, verb: str) -> None:
+        if verb == "drain":
+            self._do(lambda queue, _: queue.drain_agent(agent))
+        else:
+            self._do(lambda queue, _: queue.unregister_agent(agent, "enough"))
 
     # Time
 

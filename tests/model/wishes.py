@@ -26,7 +26,7 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "run_after": st.sampled_from([5, 40]),
     "key": st.sampled_from(["k1", "k2", CONTENT]),
     "requires": st.sampled_from([(), ("web",), ("code", "web")]),
-    "assignee": st.sampled_from(["ada", "bob"]),
+    "assignee": st.sampled_from(["ada", "bob", "coder"]),
     "models": st.sampled_from([("large",), ("small", "large")]),
     "fallback_models": st.sampled_from([("tiny",), ("large",)]),
     "locks": st.sampled_from([("l",), ("m",), ("m", "l")]),
@@ -81,6 +81,19 @@ ASKS = st.fixed_dictionaries(
 )
 DEFAULTS = st.sampled_from([None, None, "as ever"])
 ANSWERS = st.sampled_from([True, True, False, 7, "red"])
+
+REGISTRATIONS = st.fixed_dictionaries(
+    {"agent": st.sampled_from(AGENTS)},
+    optional={
+        "type": st.sampled_from(["coder", "writer"]),
+        "capabilities": st.just(("code", "web")),
+        "models": st.sampled_from([("large",), ("tiny", "small")]),
+        "max_concurrent": st.sampled_from([1, 3]),
+        "pid": st.just(7),
+        "concurrency": st.just(4),
+        "keep": st.booleans(),
+    },
+)
 
 USAGE = st.fixed_dictionaries(
     {},

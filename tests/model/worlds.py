@@ -63,7 +63,7 @@ class World:
                 self._seen = event.seq
                 values = plain(event)
                 del values["seq"]
-                told.setdefault(event.task_id or event.dag_id or "", []).append(values)
+                told.setdefault(event.task_id or event.dag_id or event.agent or "", []).append(values)
         return told
 
     def state(self, task_ids: list[str], dag_ids: list[str]) -> dict[str, Any]:
@@ -88,7 +88,6 @@ class World:
         for lane in stats["lanes"]:
             del lane["id"]
         stats["lanes"] = sorted((lane for lane in stats["lanes"] if lane["ready"]), key=repr)
-        stats["agents"].sort(key=repr)
         known["stats"] = stats
         known["gates"] = plain(self.read(self.queue.gates()))
         known["breakers"] = plain(self.read(self.queue.breakers()))

@@ -27,6 +27,11 @@ def test_an_assigned_task_is_for_its_assignee_alone(assignee: str, fits: bool) -
     assert may_serve(**{**LANE, "assignee": assignee}, **AGENT) is fits
 
 
+@pytest.mark.parametrize(("agent_type", "fits"), [("coder", True), ("writer", False), (None, False)])
+def test_a_task_assigned_to_a_type_is_for_every_agent_of_that_type(agent_type: str | None, fits: bool) -> None:
+    assert may_serve(**{**LANE, "assignee": "coder"}, **AGENT, agent_type=agent_type) is fits
+
+
 @pytest.mark.parametrize(("capabilities", "fits"), [(("git", "gpu", "web"), True), (("git",), False), ((), False)])
 def test_every_required_capability_must_be_offered(capabilities: tuple[str, ...], fits: bool) -> None:
     lane = {**LANE, "requires": ("git", "gpu")}

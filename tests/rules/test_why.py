@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dibs.model.agent import AgentStatus
 from dibs.model.instants import to_micros
 from dibs.model.question import Question
 from dibs.model.status import Status
@@ -137,6 +138,30 @@ def test_a_ready_task_names_what_nobody_offers(
     assert words in why.blockers[0].detail
     assert why.blockers[0].help
     assert why.blockers[0].detail in why.explanation
+
+
+def test_a_ready_task_is_for_an_agent_of_the_type_it_is_assigned_to() -> None:
+    assert ask(task(assignee="coder"), agents=(agent(type="coder"),)).blockers == []
+
+
+def test_where_no_agent_is_live_the_advice_names_what_the_task_requires() -> None:
+    assert "--can gpu,web" in (ask(task(requires=("gpu", "web"))).blockers[0].help or "")
+
+
+def test_a_ready_task_says_when_every_agent_has_as_much_as_it_may() -> None:
+    full = agent(max_concurrent=2, tasks=["task_8", "task_9"])
+    [blocker] = ask(task(), agents=(full,)).blockers
+    assert (blocker.kind, blocker.ids) == ("gate", ["task_8", "task_9"])
+    assert "coder-1 (2 of 2)" in blocker.detail
+    assert ask(task(), agents=(full, agent("coder-2"))).blockers == []
+
+
+def test_a_ready_task_says_when_who_could_do_it_is_draining() -> None:
+    draining = agent(status=AgentStatus.DRAINING)
+    why = ask(task(), agents=(draining, agent("designer", types=("design",))))
+    assert why.blockers[0].kind == "gate"
+    assert "draining and takes nothing new: coder-1" in why.explanation
+    assert ask(task(), agents=(agent(status=AgentStatus.OFFLINE),)).blockers[0].kind == "capability"
 
 
 @pytest.mark.parametrize(

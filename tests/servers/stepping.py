@@ -169,6 +169,8 @@ class Stage:
         known = self.store._lanes
         store._lanes.version, store._lanes.keys, store._lanes._ids = known.version, known.keys, known._ids
         store._lanes._shut, store._lanes.changes_at = known._shut, known.changes_at
+        rules = self.store._claiming.rules
+        store._claiming.rules.version, store._claiming.rules._rules = rules.version, rules._rules
         return Queue(store)
 
     async def _who_can_go(self, sessions: list[Session], tasks: list[asyncio.Task[Any]]) -> list[Session]:

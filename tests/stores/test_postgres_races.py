@@ -513,3 +513,24 @@ def test_a_dead_letter_that_comes_back_before_its_consequences_takes_nobody_down
         await finish(queue, child)
 
     every_order(postgres_url, prepare, verbs, check, at_least=4)
+
+
+def test_two_claims_of_an_agent_that_may_hold_one_task_get_one(postgres_url: str) -> None:
+    async def prepare(queue: Queue) -> Any:
+        await queue.register_agent("bob", max_concurrent=1)
+        assert await queue.claim("bob") == []  # so that the rule is known
+        return await queue.add_many([NewTask("child"), NewTask("child")])
+
+    def verbs(_: Any) -> Any:
+        return claiming_as_bob, claiming_as_bob
+
+    async def check(queue: Queue, tasks: Any, answers: list[Any]) -> None:
+        [claim] = [claim for claims in answers for claim in claims]
+        await queue.complete(claim)
+        await finish(queue, *[task for task in tasks if task.id != claim.task.id])
+
+    every_order(postgres_url, prepare, verbs, check, at_least=2)
+
+
+async def claiming_as_bob(queue: Queue) -> Any:
+    return (await queue.store.claim(ClaimRequest(agent="bob"))).claims

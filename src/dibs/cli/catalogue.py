@@ -40,6 +40,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("why", "look", "why a task is not running"),
             ("history", "look", "a task's attempts"),
             ("tree", "tree", "a dag as a tree, with the status of each task"),
+            ("agents", "agents", "who works, on what; register, drain or unregister one"),
+            ("lanes", "agents", "what is ready, and which live agents can do it"),
             ("locks", "locks", "who holds what, and how many wait for it"),
             ("stats", "look", "counts, lanes, agents"),
             ("top", "top", "a live view of everything"),
@@ -83,6 +85,12 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 )
 
 NESTED: dict[str, tuple[tuple[str, str], ...]] = {
+    "agents": (
+        ("ls", "list agents; so does `dibs agents`"),
+        ("register", "say what an agent is, and what it may do"),
+        ("drain", "give an agent nothing new"),
+        ("unregister", "say that an agent is gone"),
+    ),
     "breaker": (
         ("ls", "the circuit breakers, what they counted and how they are set"),
         ("set", "switch a type's breaker on or off, and set how it works"),
@@ -106,6 +114,9 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
         ("escalate", "hand the decision to somebody"),
     ),
 }
+
+ALONE = {"agents": "ls"}
+"""Families whose name alone is a command: the one that is meant."""
 
 LATER = ("up", "bench", "migrate")
 """Commands that are promised and not there yet: they are refused as such, not as a slip of the finger."""

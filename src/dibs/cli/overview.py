@@ -32,7 +32,7 @@ def overview() -> str:
 def nested_overview(name: str) -> str:
     """The page of a command that is a family of commands."""
     lines = [f"dibs {name} – {summary_of(name)}", ""]
-    lines.extend(f"  dibs {name} {second:<8} {summary}" for second, summary in NESTED[name])
+    lines.extend(f"  dibs {name} {second:<10} {summary}" for second, summary in NESTED[name])
     return "\n".join([*lines, "", f"`dibs {name} COMMAND --help` explains one, with an example."])
 
 

@@ -56,14 +56,16 @@ def _dispatch(argv: list[str]) -> int:
 
         print(version() if name else overview())
         return 0
-    from dibs.cli.catalogue import NESTED, module_of
+    from dibs.cli.catalogue import ALONE, NESTED, module_of
 
     module = module_of(name)
     if module is None:
         raise Invalid(_unknown(name), field="command")
     if name in NESTED:
+        asks = bool(rest) and rest[0] in ("-h", "--help", "help")
         more, second, rest = _split(rest)
         options += more
+        second = second or (None if asks else ALONE.get(name))
         if second is None:
             from dibs.cli.overview import nested_overview
 

@@ -26,6 +26,10 @@ STYLES = {
     "dead_lettered": "red",
     "failed": "red",
     "cancelled": "bright_black",
+    "active": "green",
+    "draining": "yellow",
+    "offline": "bright_black",
+    "lost": "red",
 }
 SIGNS = {
     "pending": "○",
@@ -40,6 +44,10 @@ SIGNS = {
     "dead_lettered": "✗",
     "failed": "✗",
     "cancelled": "⊘",
+    "active": "●",
+    "draining": "◐",
+    "offline": "○",
+    "lost": "✗",
 }
 
 

@@ -15,6 +15,7 @@ from dibs.duties.prune import prune
 from dibs.duties.rerank import rerank
 from dibs.duties.spread import spread
 from dibs.duties.unpark import unpark
+from dibs.duties.watch import watch
 from dibs.rules.schedule import GRACE_S, INTERVALS_S, RETENTION_S
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ DUTIES: dict[str, Callable[[Desk], Awaitable[int]]] = {
     "spread": spread,
     "rerank": rerank,
     "unpark": unpark,
+    "watch": watch,
     "prune": prune,
 }
 """In the order they run: what expires may be promoted, what ended may spread."""
@@ -35,10 +37,12 @@ DUTIES: dict[str, Callable[[Desk], Awaitable[int]]] = {
 async def run_due(desk: Desk) -> dict[str, int]:
     """Run the duties that are due and not somebody else's just now; what each one did.
 
-    After the machine slept nothing expires for a while: workers that slept too must get to renew first.
+    After the machine slept nothing expires and nobody is lost for a while: workers that slept too must get to renew
+    first.
     """
     if desk.woke_up():
         await desk.store.postpone("expire", GRACE_S)
+        await desk.store.postpone("watch", GRACE_S)
     won = await desk.store.elect(INTERVALS_S)
     return {name: await duty(desk) for name, duty in DUTIES.items() if name in won} if won else {}
 

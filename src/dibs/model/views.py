@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
+from dibs.model.agent import AgentStatus
 from dibs.model.task import Task
 
 
@@ -36,17 +37,34 @@ class Why(Struct, kw_only=True):
 
 
 class Agent(Struct, kw_only=True):
-    """Who claims, as last heard of."""
+    """Who claims, as last heard of.
+
+    `capabilities`, `types` and `models` are what it offered last. `tasks` are those it holds; `utilisation` is how many
+    they are for each one it may hold (`max_concurrent`) or says it does at once (`concurrency`). `reason` is why it was
+    unregistered.
+    """
 
     id: str
+    type: str | None = None
     capabilities: tuple[str, ...] = ()
     types: tuple[str, ...] | None = None
     models: tuple[str, ...] = ()
     heard_at: datetime | None = None
+    max_concurrent: int | None = None
+    concurrency: int | None = None
+    version: str | None = None
+    host: str | None = None
+    pid: int | None = None
+    poll_s: float | None = None
+    started_at: datetime | None = None
+    status: AgentStatus = AgentStatus.ACTIVE
+    reason: str | None = None
+    tasks: list[str] = field(default_factory=list)
+    utilisation: float | None = None
 
 
 class Lane(Struct, kw_only=True):
-    """Tasks that every agent treats alike, counted."""
+    """Tasks that every agent treats alike, counted. `agents` are the live ones that can serve it, if that was asked."""
 
     id: int
     type: str
@@ -56,6 +74,7 @@ class Lane(Struct, kw_only=True):
     boost: float = 0.1
     ready: int = 0
     oldest_ready_at: datetime | None = None
+    agents: list[str] | None = None
 
 
 class LockHolder(Struct, kw_only=True):

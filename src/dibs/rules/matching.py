@@ -20,18 +20,19 @@ def may_serve(
     requires: Collection[str],
     models: Collection[str],
     agent: str,
+    agent_type: str | None = None,
     capabilities: Collection[str],
     types: Collection[str] | None,
     offered_models: Collection[str],
 ) -> bool:
     """Whether an agent may take the tasks of a lane.
 
-    It must want the type, be the assignee if there is one, have every required capability, and offer one
-    of the models — an agent that declares no models takes any.
+    It must want the type, be the assignee if there is one (itself, or as what it is registered: `agent_type`), have
+    every required capability, and offer one of the models — an agent that declares no models takes any.
     """
     if types is not None and type not in types:
         return False
-    if assignee is not None and assignee != agent:
+    if assignee is not None and assignee not in (agent, agent_type):
         return False
     if requires and not set(requires) <= set(capabilities):
         return False

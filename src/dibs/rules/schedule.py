@@ -11,6 +11,7 @@ INTERVALS_S: dict[str, float] = {
     "rerank": 1.0,
     "spread": 1.0,
     "unpark": 5.0,
+    "watch": 5.0,
     "prune": 60.0,
 }
 """How often each duty runs where somebody keeps time."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.model.instants import from_micros, seconds
+from dibs.model.agent import AgentStatus
+from dibs.model.instants import from_micros
 from dibs.model.status import HELD, Status
 from dibs.model.views import Agent, Blocker, Lane, Lock, Why
 from dibs.rules import closing
-from dibs.rules.matching import may_serve, models_of
+from dibs.rules.agents import can_take, is_full, is_live
+from dibs.rules.matching import models_of
 from dibs.rules.questions import APPROVAL, OPEN
 
 if TYPE_CHECKING:
@@ -20,9 +22,6 @@ if TYPE_CHECKING:
     from dibs.model.task import Task
     from dibs.rules.breaker import Record
     from dibs.rules.closing import Pause
-
-LOST_AFTER_S = 90.0
-"""An agent that has not been heard of for this long is lost."""
 
 
 def explain(
@@ -51,7 +50,7 @@ def explain(
         if closures:
             sentence, blockers = _closed(closures, now)
         else:
-            sentence, blockers = _ready(task, [agent for agent in agents if _live(agent, now)], pauses, now)
+            sentence, blockers = _ready(task, agents, pauses, now)
     elif task.status is Status.WAITING:
         sentence, blockers = _waiting(parents, [question for question in questions if question.status == OPEN], now)
     elif task.status in HELD:
@@ -173,29 +172,55 @@ def _gate(closure: Closure, now: int) -> Blocker:
     return Blocker(kind="gate", detail=what + end, ids=[closure.gate], until=closure.until, help=closure.help)
 
 
-def _ready(task: Task, live: Sequence[Agent], pauses: Sequence[Pause], now: int) -> tuple[str, list[Blocker]]:
+def _ready(task: Task, agents: Sequence[Agent], pauses: Sequence[Pause], now: int) -> tuple[str, list[Blocker]]:
+    live = [agent for agent in agents if is_live(agent, now)]
     fitting = [agent for agent in live if _fits(task, agent)]
     paused = {pause.name: closing.told(pause) for pause in pauses if pause.scope == "agent"}
     if fitting and all(agent.id in paused for agent in fitting):
         blockers = [_gate(paused[agent.id], now) for agent in fitting]
         return "It is ready, but every live agent that could do it is paused.", blockers
-    if fitting:
+    if any(not is_full(agent) for agent in fitting):
         return "It is ready and will be handed to the next free agent that can do it.", []
+    if fitting:
+        return _all_full(fitting)
+    draining = [agent for agent in agents if agent.status is AgentStatus.DRAINING and _fits(task, agent)]
+    if draining:
+        return _all_drain(draining)
     if not live:
         detail = "no agent has asked for work in the last 90 seconds"
-        start = f"start one: dibs worker MODULE:APP, or dibs claim --agent NAME --type {task.type}"
+        can = f" --can {','.join(task.requires)}" if task.requires else ""
+        start = f"start one: dibs worker MODULE:APP{can}, or dibs claim --agent NAME --type {task.type}{can}"
         return f"It is ready, but {detail}.", [Blocker(kind="capability", detail=detail, help=start)]
     blocker = _missing(task, live)
     return f"It is ready, but nobody can take it: {blocker.detail}.", [blocker]
 
 
+def _all_full(agents: Sequence[Agent]) -> tuple[str, list[Blocker]]:
+    held = ", ".join(f"{agent.id} ({len(agent.tasks)} of {agent.max_concurrent})" for agent in agents)
+    detail = f"every agent that can do it holds as many tasks as it may: {held}"
+    blocker = Blocker(
+        kind="gate",
+        detail=detail,
+        ids=[id for agent in agents for id in agent.tasks],
+        help="wait until one of these ends, start another agent, or register one with a higher max_concurrent",
+    )
+    return f"It is ready, but {detail}.", [blocker]
+
+
+def _all_drain(agents: Sequence[Agent]) -> tuple[str, list[Blocker]]:
+    names = ", ".join(agent.id for agent in agents)
+    detail = f"who could do it is draining and takes nothing new: {names}"
+    blocker = Blocker(kind="gate", detail=detail, help=f"start another agent, or register {names} again")
+    return f"It is ready, but {detail}.", [blocker]
+
+
 def _missing(task: Task, live: Sequence[Agent]) -> Blocker:
     """The first requirement that rules out every live agent."""
-    if task.assignee is not None and all(agent.id != task.assignee for agent in live):
+    if task.assignee is not None and all(task.assignee not in (agent.id, agent.type) for agent in live):
         return Blocker(
             kind="assignee",
             detail=f"it is assigned to {task.assignee}, who has not been heard of lately",
-            help=f"start {task.assignee}",
+            help=f"start {task.assignee}, or an agent registered with type {task.assignee}",
         )
     offered = {capability for agent in live for capability in agent.capabilities}
     absent = [capability for capability in task.requires if capability not in offered]
@@ -248,21 +273,8 @@ def _final(task: Task) -> tuple[str, list[Blocker]]:
     return sentence, [Blocker(kind="final", detail=detail, ids=[task.cause] if task.cause else [], help=help)]
 
 
-def _live(agent: Agent, now: int) -> bool:
-    return agent.heard_at is not None and agent.heard_at >= from_micros(now - seconds(LOST_AFTER_S))
-
-
 def _fits(task: Task, agent: Agent) -> bool:
-    return may_serve(
-        type=task.type,
-        assignee=task.assignee,
-        requires=task.requires,
-        models=models_of(task),
-        agent=agent.id,
-        capabilities=agent.capabilities,
-        types=agent.types,
-        offered_models=agent.models,
-    )
+    return can_take(agent, type=task.type, assignee=task.assignee, requires=task.requires, models=models_of(task))
 
 
 def _named(task: Task) -> str:

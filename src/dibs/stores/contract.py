@@ -46,9 +46,9 @@ Rules that hold for every method:
   progress or a note), `task.released` (reason), `task.retrying`, `task.completed`, `task.dead_lettered`,
   `task.cancelled`, `task.expired` (before the event of what follows), `task.overdue`. A claim with start emits both
   claimed and started. A task suspended on its children emits `task.released` with reason `suspended`. A decision about
-  a dead letter emits `task.reviewed`, after what it did to the task. `seq` is dense in commit order. `task.waiting` and
+  a dead letter emits `task.reviewed`, after what it did to the task. `task.waiting` and
   `task.answered` have the kind of the question as their reason and name it in their data (`question`; `by`: who
-  answered).
+  answered). Events of agents (`agent.…`) name the agent and neither task nor dag. `seq` is dense in commit order.
 - **Questions.** A waiting task has exactly one open question, and no other task has one. Edges into it resolve as ever;
   it stays waiting. Whatever ends a waiting task closes its question. A task with `approval` that is inserted, or
   revived, is waiting for an approval opened with it (`rules.questions.approval_id`, the next one of the task), unless
@@ -84,10 +84,11 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Lock, Page, Stats
+    from dibs.model.views import Agent, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
+    from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
         Ask,
@@ -177,6 +178,12 @@ class Store(Protocol):
         `model` (`rules.matching.choose_model`), `timeout_s`. The agent is remembered as heard of (at most every few
         seconds). Repeating a `claim_id` returns what it claimed, leaving out what is no longer held under that fence by
         the agent that asks: another agent gets nothing with it.
+
+        Registered agents: what the request does not offer (capabilities, models) it has from the registration, and its
+        type is an assignee too (`stores.agents.as_registered`). With `max_concurrent` at most so many tasks are held by
+        it at any time, however many of its claims race: a claim is cut to what is left, and answered with reason
+        `max_concurrent` if that is nothing. A cancelled task no longer counts. A draining agent is answered with
+        reason `draining`. A repeated `claim_id` is answered as above all the same.
         """
         ...
 
@@ -191,6 +198,7 @@ class Store(Protocol):
 
         A task cancelled under this fence answers `News(cancel=True)`. An expired lease that nobody has taken away yet
         is renewed; an attempt over its timeout is not (LeaseLost). Sets `renewed_at`; keeps progress, note, usage.
+        The agents of the leases that were renewed are remembered as heard of (at most every few seconds).
         """
         ...
 
@@ -356,6 +364,43 @@ class Store(Protocol):
         """Change the priority of a task that is not final (else IllegalTransition); its rank follows."""
         ...
 
+    # Agents
+    #
+    # `stores.agents` says what each of these does to what is known of an agent. What claims go by (`Rule`) holds for
+    # every claim that begins after it was committed, by any process. Agents are forgotten by `prune`.
+
+    async def register_agent(self, registration: Registration) -> Agent:
+        """Write down what an agent is registered with; it is active and heard of now, and done with draining.
+
+        Events: `agent.registered` where nobody knew it, `agent.returned` where it was lost, offline or draining. An
+        agent that was not registered is by its first claim (`agent.registered` once); one that was lost or
+        offline is active again when it is heard of by a claim or a renewal (`agent.returned`).
+        """
+        ...
+
+    async def drain_agent(self, project: str, agent: str) -> Agent:
+        """Hand nothing new to an agent, until it is registered again or unregistered. Told before: no change.
+
+        `agent.drained` follows once: at once if it holds nothing, else when `watch_agents` first finds that it
+        holds nothing more. Unknown: NotFound, field `agent`.
+        """
+        ...
+
+    async def unregister_agent(self, project: str, agent: str, reason: str | None) -> Agent:
+        """It is gone: offline, event `agent.unregistered` with the reason. Offline before: no change. What it holds
+        stays its own until it settles or the lease ends; what it was registered with holds when it comes back.
+        Unknown: NotFound, field `agent`."""
+        ...
+
+    async def agents(self, project: str) -> list[Agent]:
+        """All that are known, by id, with the tasks each holds, in the order those were added."""
+        ...
+
+    async def watch_agents(self) -> int:
+        """Mark agents that have not been heard of for 90 s as lost (`agent.lost`, once), and draining ones that hold
+        nothing more as drained. In every project. How many events that made."""
+        ...
+
     # Time
 
     def now(self) -> int:
@@ -451,7 +496,7 @@ class Store(Protocol):
         ...
 
     async def stats(self, project: str) -> Stats:
-        """Counts by status and type, lanes with something ready, agents heard of in the last day."""
+        """Counts by status and type, lanes with something ready, agents (as `agents`) heard of in the last day."""
         ...
 
     async def pauses(self, project: str) -> list[Pause]:

@@ -1,8 +1,8 @@
 """Events as the stores that speak SQL keep them: one row per commit, its events folded into groups.
 
 A group is `[types, at, agent, reason, items]`. An item is a task's id, if its dag is virtual; else
-`[task_id, dag_id]`; with data `[task_id, dag_id, data]`. Every item has each of the types, in order. Groups are
-unfolded when they are read.
+`[task_id, dag_id]`; with data `[task_id, dag_id, data]`; `[null, null]` if it is about an agent alone. Every item has
+each of the types, in order. Groups are unfolded when they are read.
 """
 
 from __future__ import annotations

@@ -189,9 +189,10 @@ class Asked(Struct, kw_only=True):
 
 
 class ClaimRequest(Struct, kw_only=True):
-    """What an agent offers and asks for. `types` None means any type."""
+    """What an agent offers and asks for. `types` None means any type. `agent_type` is filled in by the store."""
 
     agent: str
+    agent_type: str | None = None
     project: str = "default"
     capabilities: tuple[str, ...] = ()
     types: tuple[str, ...] | None = None
@@ -212,10 +213,14 @@ class Offer(Struct, gc=False):
 
 
 class Claimed(Struct, kw_only=True):
-    """What was claimed, best first. When nothing was: `next_due_in` seconds until time alone may change that."""
+    """What was claimed, best first. When nothing was: `next_due_in` seconds until time alone may change that.
+
+    `reason` is why this agent got nothing whatever there is: `draining`, or `max_concurrent` (it holds so many).
+    """
 
     claims: list[Claim] = field(default_factory=list)
     next_due_in: float | None = None
+    reason: str | None = None
 
 
 class Renewal(Struct, kw_only=True, gc=False):

@@ -20,6 +20,7 @@ class Offers:
 
     def __init__(self, app: App, agent: str, capabilities: frozenset[str]) -> None:
         self._agent = agent
+        self.agent_type: str | None = None
         self._capabilities = {handler.type: capabilities | handler.capabilities for handler in app.handlers.values()}
         groups: dict[frozenset[str], list[str]] = {}
         for type, offered in self._capabilities.items():
@@ -41,6 +42,7 @@ class Offers:
             requires=task.requires,
             models=matching.models_of(task),
             agent=self._agent,
+            agent_type=self.agent_type,
             capabilities=self._capabilities[task.type],
             types=None,
             offered_models=(),

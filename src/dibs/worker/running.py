@@ -23,6 +23,7 @@ def run_worker(
     url: str | None = None,
     *,
     agent: str | None = None,
+    agent_type: str | None = None,
     capabilities: Iterable[str] = (),
     concurrency: int = 10,
     lease: float | str = 60,
@@ -32,7 +33,7 @@ def run_worker(
 
     The first SIGTERM or SIGINT: claim nothing more, finish what is running. The second: release it and leave.
     """
-    asyncio.run(_run(app, url, agent, tuple(capabilities), concurrency, lease, drain))
+    asyncio.run(_run(app, url, agent, agent_type, tuple(capabilities), concurrency, lease, drain))
 
 
 def command_app(types: Sequence[str], argv: Sequence[str], *, timeout: float | str | None = None) -> App:
@@ -47,13 +48,22 @@ async def _run(
     app: App,
     url: str | None,
     agent: str | None,
+    agent_type: str | None,
     capabilities: tuple[str, ...],
     concurrency: int,
     lease: float | str,
     drain: bool,
 ) -> None:
     async with connect(url) as queue:
-        worker = Worker(app, queue, agent=agent, capabilities=capabilities, concurrency=concurrency, lease=lease)
+        worker = Worker(
+            app,
+            queue,
+            agent=agent,
+            agent_type=agent_type,
+            capabilities=capabilities,
+            concurrency=concurrency,
+            lease=lease,
+        )
         async with worker:
             loop = asyncio.get_running_loop()
             signalled = False

@@ -25,6 +25,7 @@ from dibs.worker.line import Line
 from dibs.worker.offers import Offers
 from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Suspended, ending_of, error_text
 from dibs.worker.pace import Pace
+from dibs.worker.presence import Presence
 from dibs.worker.renewals import Renewals
 from dibs.worker.settlements import settlement, stopped
 from dibs.worker.settler import Settler
@@ -54,7 +55,8 @@ class Worker:
     """Runs an app's handlers on a queue, as one agent.
 
     `capabilities` are offered for every type, beside what each handler offers for its own. At most
-    `concurrency` handlers run at once. `async with Worker(…) as worker`, then `await worker.run()` or
+    `concurrency` handlers run at once. It registers itself while it works; tasks assigned to its `agent_type` are for
+    it, too. `async with Worker(…) as worker`, then `await worker.run()` or
     `await worker.drain()`.
     """
 
@@ -66,6 +68,7 @@ class Worker:
         capabilities: Iterable[str] = (),
         concurrency: int = 10,
         lease: float | str = 60,
+        agent_type: str | None = None,
     ) -> None:
         if not app.handlers:
             raise Invalid("the app has no handlers; register one with @app.handler(type).", field="app")
@@ -76,6 +79,8 @@ class Worker:
         self._lease_s = validation.duration_s(lease, "lease", low=validation.MIN_LEASE_S, high=validation.MAX_LEASE_S)
         capable = frozenset(validation.names(capabilities, "capabilities"))
         self._offers = Offers(app, self.agent, capable)
+        kind = None if agent_type is None else validation.text(agent_type, "agent_type")
+        self._presence = Presence(queue, self.agent, kind, self._concurrency, POLL_S)
         self._free = self._concurrency
         self._low = 0
         self._ready: deque[Work] = deque()
@@ -125,6 +130,7 @@ class Worker:
             await asyncio.gather(*self._chores, return_exceptions=True)
             await asyncio.to_thread(self._executors.close)
             await asyncio.to_thread(self._renewals.close)
+            await self._presence.end()
 
     async def run(self) -> None:
         """Work until `stop` is called, then finish what is running. Cancelling this releases what is running."""
@@ -201,12 +207,14 @@ class Worker:
                 await self._room.wait()
                 continue
             try:
+                if not self._presence.announced:
+                    await self._announce()
                 if await self._claim_once():
                     seen = None
                 elif seen is None:
                     # Ask again knowing what was there before: only what comes after it is news.
                     seen = await store.news()
-                elif drain and not self._held and not await self._offers.left_to_do(self._queue):
+                elif drain and not self._held and not await self._is_needed():
                     return
                 else:
                     self._changed.clear()
@@ -220,6 +228,14 @@ class Worker:
                 away = True
                 await self._first_of(asyncio.sleep(pause_s), self._stopping)
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
+
+    async def _announce(self) -> None:
+        await self._presence.announce()
+        self._offers.agent_type = self._presence.type
+
+    async def _is_needed(self) -> bool:
+        """Whether there may be more for it to do."""
+        return await self._offers.left_to_do(self._queue) and not await self._presence.is_draining()
 
     async def _claim_once(self) -> bool:
         found = False

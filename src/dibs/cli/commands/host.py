@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
     from dibs.worker import App
 
-OPTIONS = ("agent", "capabilities", "concurrency", "lease", "drain")
+OPTIONS = ("agent", "agent_type", "capabilities", "concurrency", "lease", "drain")
 
 
 def _working(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--agent", metavar="A", help="who claims; default host:pid:random")
+    add("--agent-type", metavar="T", help="what it is; tasks assigned to T are for it, too")
     add("--can", metavar="a,b", dest="capabilities", type=listed, action="extend", help="what it is capable of")
     add("--lease", metavar="T", type=moment, help="how long a task is its own without a renewal; default 60s")
     add("--drain", action="store_true", help="leave when nothing is left to do")

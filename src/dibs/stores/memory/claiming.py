@@ -5,11 +5,10 @@ from __future__ import annotations
 from heapq import merge
 from typing import TYPE_CHECKING
 
-from dibs.model.instants import from_micros, seconds, to_micros
+from dibs.model.instants import seconds
 from dibs.model.status import Status
-from dibs.model.views import Agent
 from dibs.rules import matching, priority
-from dibs.stores.memory import breakers, locks, moving, pausing
+from dibs.stores.memory import breakers, locks, moving, pausing, registry
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Claimed, Usage
 
@@ -21,12 +20,10 @@ if TYPE_CHECKING:
     from dibs.stores.memory.state import Record, State
     from dibs.stores.values import ClaimRequest, LaneKey
 
-_HEARD_EVERY_S = 5.0
-
 
 def claim(state: State, request: ClaimRequest) -> Claimed:
     """Up to `limit` ready tasks, best first. The same `claim_id` again: what it claimed and still holds."""
-    _remember_agent(state, request)
+    request = registry.hear_claim(state, request)
     if request.claim_id is not None:
         earlier = state.claims.get((request.project, request.claim_id))
         if earlier is not None:
@@ -37,19 +34,20 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
     pausing.tend_if_due(state)
     served = [lane for lane in state.lane_ids if _may_serve(lane, request)]
     ways = pausing.ways(state, served, request)
-    records = _choose(state, request, ways)
+    limit, reason = registry.room(state, request)
+    records = [] if reason else _choose(state, request, ways, limit)
     for record in records:
         _hand_out(state, record, request)
         breakers.take_probe(state, record)
     if not records:
-        return Claimed(next_due_in=_next_due_in(state, ways))
+        return Claimed(next_due_in=None if reason else _next_due_in(state, ways), reason=reason)
     if request.claim_id is not None:
         held = [(record.id, record.fence) for record in records]
         state.claims[request.project, request.claim_id] = (state.now, held)
     return Claimed(claims=[claim_of(state, record) for record in records])
 
 
-def _choose(state: State, request: ClaimRequest, ways: Ways) -> list[Record]:
+def _choose(state: State, request: ClaimRequest, ways: Ways, limit: int) -> list[Record]:
     """The best tasks that fit into one batch: limit, bytes, and solo tasks and probes alone. Each has its new fence,
     under which it holds its locks; what does not get them is parked."""
     open = set(ways.lanes)
@@ -61,7 +59,7 @@ def _choose(state: State, request: ClaimRequest, ways: Ways) -> list[Record]:
         record = state.numbered[number]
         size += len(record.payload)
         alone = record.solo or state.lane_ids[record.lane] in ways.trials
-        if chosen and (len(chosen) >= request.limit or size > request.max_bytes or alone):
+        if chosen and (len(chosen) >= limit or size > request.max_bytes or alone):
             break
         closed = locks.closed(state, record)
         if closed is not None:
@@ -71,7 +69,7 @@ def _choose(state: State, request: ClaimRequest, ways: Ways) -> list[Record]:
         record.fence += 1
         locks.take(state, record)
         chosen.append(record)
-        if alone or len(chosen) >= request.limit:
+        if alone or len(chosen) >= limit:
             break
     for record, closed in shut_out:
         locks.park(state, record, closed)
@@ -107,6 +105,7 @@ def _may_serve(lane: LaneKey, request: ClaimRequest) -> bool:
         requires=lane.requires,
         models=lane.models,
         agent=request.agent,
+        agent_type=request.agent_type,
         capabilities=request.capabilities,
         types=request.types,
         offered_models=request.models,
@@ -129,21 +128,3 @@ def _next_due_in(state: State, ways: Ways) -> float | None:
                 instants.append(at)
                 break
     return max(0.0, (min(instants) - state.now) / 1_000_000) if instants else None
-
-
-def _remember_agent(state: State, request: ClaimRequest) -> None:
-    """It was heard of. Written at most every few seconds, unless it offers something else."""
-    known = state.agents.get((request.project, request.agent))
-    agent = Agent(
-        id=request.agent,
-        capabilities=request.capabilities,
-        types=request.types,
-        models=request.models,
-        heard_at=from_micros(state.now),
-    )
-    if known is not None and known.heard_at is not None:
-        same = (known.capabilities, known.types, known.models) == (agent.capabilities, agent.types, agent.models)
-        if same and state.now - to_micros(known.heard_at) < seconds(_HEARD_EVERY_S):
-            return
-    state.agents[request.project, request.agent] = agent
-    state.changed = True

@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from dibs.errors import Invalid
 from dibs.model.dag import Dag, Edge
 from dibs.model.event import Event
-from dibs.model.instants import from_micros, seconds, to_micros
+from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.views import Lane, Page, Stats
 from dibs.rules import graph
-from dibs.stores.memory import asking, dags, locks
+from dibs.stores.memory import asking, dags, locks, registry
 from dibs.stores.memory.snapshots import instant, task_of
 from dibs.stores.memory.state import DagRecord
 
@@ -141,15 +141,11 @@ def stats(state: State, project: str) -> Stats:
             lane.oldest_ready_at = min(at for at in (oldest, instant(record.ready_at)) if at is not None)
     dues = [at for at, number in state.due if state.numbered[number].spec.project == project]
     since = state.now - seconds(_DAY_S)
-    heard = [agent for (home, _), agent in state.agents.items() if home == project]
     return Stats(
         by_status=_counts(records),
         by_type={type: _counts(of_type) for type, of_type in sorted(by_type.items())},
         lanes=[lane for _, lane in sorted(ready.items())],
-        agents=sorted(
-            (replace(agent) for agent in heard if agent.heard_at and to_micros(agent.heard_at) >= since),
-            key=lambda agent: agent.id,
-        ),
+        agents=registry.agents(state, project, since),
         oldest_ready_at=min((lane.oldest_ready_at for lane in ready.values() if lane.oldest_ready_at), default=None),
         next_due_at=from_micros(int(dues[0])) if dues else None,
         cost_usd=_cost(records),

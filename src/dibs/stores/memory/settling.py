@@ -11,7 +11,7 @@ from dibs.model.claim import News, Settled
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import FAILURES, Outcome, Status
 from dibs.stores import refusals
-from dibs.stores.memory import breakers, cascade, moving
+from dibs.stores.memory import breakers, cascade, moving, registry
 from dibs.stores.memory.snapshots import instant
 from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
@@ -52,6 +52,7 @@ def renew(state: State, renewal: Renewal) -> News | DibsError:
     lease_s = record.lease_s if renewal.lease_s is None else renewal.lease_s
     record.lease_expires_at = state.now + seconds(lease_s)
     record.renewed_at = state.now
+    registry.hear_renewal(state, record)
     if record.status is not Status.CLAIMED:
         record.confirmed = True
     record.usage = record.usage.updated(renewal.usage)

@@ -27,10 +27,10 @@ from dibs.stores.values import Entry, LaneKey, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from dibs.model.views import Agent
     from dibs.rules.breaker import Override, Verdict
     from dibs.rules.breaker import Record as Breaker
     from dibs.rules.closing import Pause
+    from dibs.stores.agents import Known
 
 
 class Ending(Struct, eq=False):
@@ -279,7 +279,7 @@ class State:
         """Locks that may admit somebody now: looked at before the commit."""
 
         self.claims: dict[tuple[str, str], tuple[int, list[tuple[str, int]]]] = {}
-        self.agents: dict[tuple[str, str], Agent] = {}
+        self.agents: dict[tuple[str, str], Known] = {}
         self.duties: dict[str, int] = {}
 
         self.pauses: dict[tuple[str, str], Pause] = {}

@@ -18,6 +18,7 @@ from dibs.stores.memory import (
     locks,
     pausing,
     reading,
+    registry,
     reviving,
     settling,
     timing,
@@ -36,10 +37,11 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Lock, Page, Stats
+    from dibs.model.views import Agent, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
+    from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
         Ask,
@@ -191,6 +193,28 @@ class MemoryStore:
         with self._shared as state:
             pausing.tend_if_due(state)
             breakers.steer_breaker(state, project, type, to, reason)
+
+    # Agents
+
+    async def register_agent(self, registration: Registration) -> Agent:
+        with self._shared as state:
+            return registry.register(state, registration)
+
+    async def drain_agent(self, project: str, agent: str) -> Agent:
+        with self._shared as state:
+            return registry.drain(state, project, agent)
+
+    async def unregister_agent(self, project: str, agent: str, reason: str | None) -> Agent:
+        with self._shared as state:
+            return registry.unregister(state, project, agent, reason)
+
+    async def agents(self, project: str) -> list[Agent]:
+        with self._shared as state:
+            return registry.agents(state, project)
+
+    async def watch_agents(self) -> int:
+        with self._shared as state:
+            return registry.watch(state)
 
     # Time
 

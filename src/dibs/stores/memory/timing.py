@@ -135,11 +135,7 @@ def prune(state: State, retention_s: float, limit: int) -> int:
         del state.events[:kept]
         state.changed = True
     state.claims = {name: claim for name, claim in state.claims.items() if claim[0] >= before}
-    state.agents = {
-        name: agent
-        for name, agent in state.agents.items()
-        if agent.heard_at is not None and to_micros(agent.heard_at) >= before
-    }
+    state.agents = {name: agent for name, agent in state.agents.items() if agent.heard_at >= before}
     return pruned
 
 

@@ -12,7 +12,10 @@ from dibs.model.ids import dag_of, new_id
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
+from dibs.rules.agents import is_worth_writing
+from dibs.stores import agents as standing
 from dibs.stores.postgres import pausing, reading
+from dibs.stores.postgres.registry import Rules
 from dibs.stores.values import Claimed, ClaimRequest, Offer
 
 if TYPE_CHECKING:
@@ -21,12 +24,11 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
     from dibs.stores.postgres.lanes import Lanes, Served
 
-HEARD_EVERY_S = 5.0
 RAISED_EVERY_S = 0.1
 _REMEMBERED = 1_000
 _MANY = 200_000
 
-_CLAIM = "SELECT * FROM dibs.claim({})".format(", ".join(f"${place}" for place in range(1, 19)))  # noqa: S608
+_CLAIM = "SELECT * FROM dibs.claim({})".format(", ".join(f"${place}" for place in range(1, 20)))  # noqa: S608
 
 _encode = msgspec.json.Encoder().encode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
@@ -38,6 +40,7 @@ class Claiming:
     def __init__(self, engine: Engine, lanes: Lanes) -> None:
         self._engine = engine
         self._lanes = lanes
+        self.rules = Rules()
         self._heard: dict[tuple[str, str], tuple[Offer, int]] = {}
         self._raised = monotonic()
         self.numbers: dict[str, int] = {}
@@ -47,7 +50,12 @@ class Claiming:
         """Up to `limit` ready tasks, best first."""
         # Every claim has an id, so that one whose reply is lost can be asked for again.
         claim_id = request.claim_id or new_id("claim")
+        asked = request
         while True:
+            while self.rules.version != self._lanes.version:
+                await self.rules.refresh(self._engine, self._lanes.version)
+            rule = self.rules.of(asked.project, asked.agent)
+            request = standing.as_registered(asked, rule)
             served = self._lanes.served_by(request)
             offer = self._offer(request)
             began = monotonic()
@@ -71,6 +79,7 @@ class Claiming:
                 self._lanes.changes_at,
                 served.trials,
                 served.watched,
+                _most(rule),
             )
             state = found["state"]
             if state == "stale":
@@ -79,7 +88,9 @@ class Claiming:
                 await self._lanes.refresh()
                 continue
             if offer is not None:
-                self._note_heard(request, found["at"])
+                self._note_heard(request, found["heard"])
+            if state == "full":
+                return Claimed(reason=standing.DRAINING if rule and rule.draining else standing.FULL)
             if state == "none":
                 if found["looked"]:
                     served.looked(found["due_at"], monotonic() - began)
@@ -109,15 +120,26 @@ class Claiming:
         """What to write down about this agent; nothing if that was done a short while ago."""
         offer = Offer(request.capabilities, request.types, request.models)
         known = self._heard.get((request.project, request.agent))
-        if known is not None and known[0] == offer and 0 <= self._engine.now() - known[1] < seconds(HEARD_EVERY_S):
+        if known is not None and known[0] == offer and not is_worth_writing(known[1], self._engine.now()):
             return None
         return _encode(offer).decode()
 
-    def _note_heard(self, request: ClaimRequest, now: int) -> None:
+    def forget_agent(self, project: str, agent: str) -> None:
+        """Write it down with its next claim."""
+        self._heard.pop((project, agent), None)
+
+    def _note_heard(self, request: ClaimRequest, at: int) -> None:
         if len(self._heard) > _REMEMBERED:
             self._heard.clear()
         offer = Offer(request.capabilities, request.types, request.models)
-        self._heard[request.project, request.agent] = (offer, now)
+        self._heard[request.project, request.agent] = (offer, at)
+
+
+def _most(rule: standing.Rule | None) -> int | None:
+    """How many tasks an agent with this rule may hold; None: any number."""
+    if rule is None:
+        return None
+    return 0 if rule.draining else rule.registered.max_concurrent
 
 
 def _next_due_in(served: Served, found: Any) -> float | None:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dibs.model.instants import from_micros, seconds
+from dibs.model.instants import seconds
 from dibs.model.status import Status
-from dibs.model.views import Agent, Lane, Stats
+from dibs.model.views import Lane, Stats
+from dibs.stores.postgres import registry
 from dibs.stores.postgres.rows import instant
-from dibs.stores.values import LaneKey, Offer
+from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
@@ -40,10 +41,6 @@ SELECT
         ) s
     )::text AS every,
     (
-        SELECT json_agg(json_build_array(id, offer, heard_at) ORDER BY id) FROM dibs.agents
-        WHERE project = $1 AND heard_at >= $2
-    )::text AS agents,
-    (
         SELECT w.due_at FROM dibs.waiting w
         WHERE w.status IN ('scheduled', 'retrying') AND w.due_at IS NOT NULL
             AND w.lane = ANY (ARRAY(SELECT id FROM dibs.lanes WHERE project = $1))
@@ -59,17 +56,15 @@ SELECT
 
 
 _decode_key = msgspec.json.Decoder(LaneKey).decode
-_decode_offer = msgspec.json.Decoder(Offer).decode
 _decode_lanes = msgspec.json.Decoder(list[tuple[int, str]]).decode
 _decode_live = msgspec.json.Decoder(list[tuple[int, str, int, int | None]]).decode
 _decode_badly = msgspec.json.Decoder(list[tuple[int, str, int]]).decode
 _decode_every = msgspec.json.Decoder(list[tuple[str, int]]).decode
-_decode_agents = msgspec.json.Decoder(list[tuple[str, str, int]]).decode
 
 
 async def stats(engine: Engine, project: str) -> Stats:
     """Counts by status and type, lanes with something ready, agents heard of in the last day."""
-    row = await engine.row(_STATS, project, engine.now() - seconds(_DAY_S))
+    row = await engine.row(_STATS, project)
     assert row is not None
     keys = {id: _decode_key(key) for id, key in _decode_lanes(row["lanes"] or "[]")}
     live = [each for each in _decode_live(row["live"] or "[]") if each[0] in keys]
@@ -93,7 +88,7 @@ async def stats(engine: Engine, project: str) -> Stats:
             for type, found in sorted(by_type.items())
         },
         lanes=lanes,
-        agents=[_agent(*each) for each in _decode_agents(row["agents"] or "[]")],
+        agents=await registry.agents(engine, project, engine.now() - seconds(_DAY_S)),
         oldest_ready_at=min((lane.oldest_ready_at for lane in lanes if lane.oldest_ready_at), default=None),
         next_due_at=instant(row["next_due_at"]),
         cost_usd=row["cost_usd"],
@@ -110,15 +105,4 @@ def _lane(id: int, key: LaneKey, ready: int, oldest: int | None) -> Lane:
         boost=key.boost,
         ready=ready,
         oldest_ready_at=instant(oldest),
-    )
-
-
-def _agent(id: str, offer: str, heard_at: int) -> Agent:
-    what = _decode_offer(offer)
-    return Agent(
-        id=id,
-        capabilities=what.capabilities,
-        types=what.types,
-        models=what.models,
-        heard_at=from_micros(heard_at),
     )

@@ -104,7 +104,8 @@ class Lanes:
 
     def served_by(self, request: ClaimRequest) -> Served:
         """The lanes that this agent may serve and that are open."""
-        offer = (request.project, request.agent, request.capabilities, request.types, request.models)
+        name = (request.project, request.agent, request.agent_type)
+        offer = (*name, request.capabilities, request.types, request.models)
         served = self._served.get(offer)
         if served is None:
             if len(self._served) > _REMEMBERED:
@@ -123,6 +124,7 @@ class Lanes:
                 requires=key.requires,
                 models=key.models,
                 agent=request.agent,
+                agent_type=request.agent_type,
                 capabilities=request.capabilities,
                 types=request.types,
                 offered_models=request.models,

@@ -21,6 +21,7 @@ from dibs.stores.postgres import (
     pausing,
     prune,
     reading,
+    registry,
     reviving,
     settling,
     timing,
@@ -42,10 +43,11 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Lock, Page, Stats
+    from dibs.model.views import Agent, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
+    from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
         Ask,
@@ -169,6 +171,27 @@ class PostgresStore:
 
     async def steer_breaker(self, project: str, type: str, to: str, reason: str | None) -> None:
         await breakers.steer_breaker(self._engine, project, type, to, reason)
+
+    # Agents
+
+    async def register_agent(self, registration: Registration) -> Agent:
+        registered = await registry.register(self._engine, registration)
+        self._claiming.forget_agent(registration.project, registration.agent)
+        return registered
+
+    async def drain_agent(self, project: str, agent: str) -> Agent:
+        return await registry.drain(self._engine, project, agent)
+
+    async def unregister_agent(self, project: str, agent: str, reason: str | None) -> Agent:
+        gone = await registry.unregister(self._engine, project, agent, reason)
+        self._claiming.forget_agent(project, agent)
+        return gone
+
+    async def agents(self, project: str) -> list[Agent]:
+        return await registry.agents(self._engine, project)
+
+    async def watch_agents(self) -> int:
+        return await registry.watch(self._engine)
 
     # Time
 

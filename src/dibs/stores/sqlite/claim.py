@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from dibs.model.claim import Claim
 from dibs.model.ids import dag_of
@@ -16,7 +17,10 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.rules import matching, priority
-from dibs.stores.sqlite import reading, rows
+from dibs.rules.agents import is_worth_writing
+from dibs.stores import agents as standing
+from dibs.stores.sqlite import lanes as lane_numbers
+from dibs.stores.sqlite import reading, registry, rows
 from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.jobs import UNKNOWN
 from dibs.stores.sqlite.rows import decode, encode
@@ -30,14 +34,10 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.jobs import Unknown
     from dibs.stores.sqlite.lanes import Lanes
 
-HEARD_EVERY_S = 5.0
 _REMEMBERED = 1_000
 _MORE = 500  # How many further tasks are read at a time, when locks shut others out.
 
-_HEARD = """
-INSERT INTO agents (project, id, offer, heard_at) VALUES (?, ?, ?, ?)
-ON CONFLICT (project, id) DO UPDATE SET offer = excluded.offer, heard_at = excluded.heard_at
-"""
+_LAST_HEARD = "SELECT offer, heard_at FROM agents WHERE project = ? AND id = ? AND offline_at IS NULL"
 _EARLIER = """
 SELECT held FROM claims WHERE project = ? AND claim_id = ?
 """
@@ -69,6 +69,7 @@ class Claiming:
 
     def __init__(self, lanes: Lanes) -> None:
         self._lanes = lanes
+        self.rules = registry.Rules()
         self._heard: dict[tuple[str, str], tuple[Offer, int]] = {}
         self._idle: set[tuple[str, str]] = set()
 
@@ -76,32 +77,35 @@ class Claiming:
 
     def glance(self, tx: Transaction, request: ClaimRequest) -> Claimed | Taken | Unknown:
         """Answer an idle claim without taking the lock. Busy claims do not pay for looking twice."""
-        if (request.project, request.agent) not in self._idle or not self._was_heard(tx, request):
+        if (request.project, request.agent) not in self._idle:
             return UNKNOWN
         if request.claim_id is not None and tx.row(_EARLIER, (request.project, request.claim_id)):
             return UNKNOWN
-        if self._candidates(tx, request, 1) or self._lanes.is_due(tx.now):
+        request, candidates, reason = self._look(tx, request, 1)
+        if candidates or self._lanes.is_due(tx.now) or not self._was_heard(tx, request):
             return UNKNOWN
-        return Claimed(next_due_in=self._next_due_in(tx, request))
+        return self._nothing(tx, request, reason)
 
     # In a transaction
 
     def claim(self, tx: Transaction, request: ClaimRequest) -> Claimed | Taken:
         """Up to `limit` ready tasks, best first."""
-        self._hear(tx, request)
+        earlier = None
         if request.claim_id is not None:
             earlier = tx.row(_EARLIER, (request.project, request.claim_id))
-            if earlier is not None:
-                return _still_held(tx, decode(earlier[0]), request.agent)
-        candidates = self._candidates(tx, request, request.limit)
+        asked = request
+        request, candidates, reason = self._look(tx, asked, asked.limit)
         if self._lanes.is_due(tx.now):
             from dibs.stores.sqlite import pausing
 
             pausing.tend(tx, self._lanes)
-            candidates = self._candidates(tx, request, request.limit)
+            request, candidates, reason = self._look(tx, asked, asked.limit)
+        self._hear(tx, request)
+        if earlier is not None:
+            return _still_held(tx, decode(earlier[0]), request.agent)
         if any(candidate[LOCKS] is not None for candidate in candidates):
             return self._claim_with_locks(tx, request, candidates)
-        return self._hand_out(tx, request, _fitting(candidates, request))
+        return self._hand_out(tx, request, _fitting(candidates, request), reason)
 
     def _claim_with_locks(self, tx: Transaction, request: ClaimRequest, candidates: list[list[Any]]) -> Claimed | Taken:
         """As `claim`, where some may not get their locks; then the next best are looked at."""
@@ -111,15 +115,17 @@ class Claiming:
         asked = request.limit
         while not admission.is_full_after(candidates) and len(candidates) == asked:
             asked = len(admission.chosen) + _MORE
-            candidates = self._candidates(tx, request, asked)
+            candidates = self._read(tx, request, asked)
         answer = self._hand_out(tx, request, admission.chosen)
         admission.finish()
         return answer
 
-    def _hand_out(self, tx: Transaction, request: ClaimRequest, chosen: list[list[Any]]) -> Claimed | Taken:
+    def _hand_out(
+        self, tx: Transaction, request: ClaimRequest, chosen: list[list[Any]], reason: str | None = None
+    ) -> Claimed | Taken:
         self._note_idle(request, idle=not chosen)
         if not chosen:
-            return Claimed(next_due_in=self._next_due_in(tx, request))
+            return self._nothing(tx, request, reason)
         taken = self._take(tx, request, chosen)
         if chosen[0][1] in self._trials(request):
             from dibs.stores.sqlite import breakers
@@ -127,26 +133,56 @@ class Claiming:
             breakers.take_probe(tx, self._lanes, chosen[0][0])
         return taken
 
+    def _nothing(self, tx: Transaction, request: ClaimRequest, reason: str | None) -> Claimed:
+        return Claimed(next_due_in=None if reason else self._next_due_in(tx, request), reason=reason)
+
     def _trials(self, request: ClaimRequest) -> Sequence[int]:
         """The lanes whose breaker waits for a probe."""
         ways = self._lanes.ways(request)
         return () if ways is None else ways.trials
 
-    def _candidates(self, tx: Transaction, request: ClaimRequest, limit: int) -> list[list[Any]]:
-        """The best tasks as [n, lane, solo, bytes, locks]."""
+    def _look(
+        self, tx: Transaction, request: ClaimRequest, limit: int
+    ) -> tuple[ClaimRequest, list[list[Any]], str | None]:
+        """The request with what its agent is registered with and has room for, the best tasks, and why there are none
+        whatever waits."""
         while True:
-            minutes = priority.minutes(tx.now)
-            keys = self._lanes.keys
-            heads = [(id, keys[id].boost * minutes) for id in self._lanes.served_by(request)]
-            version, found = tx.row(sql("claim"), (encode(heads).decode(), limit))
-            if version == self._lanes.version:
-                candidates: list[list[Any]] = decode(found)
-                trials = self._trials(request)
-                for candidate in candidates if trials else ():
-                    # A probe is handed out alone.
-                    candidate[2] |= candidate[1] in trials
-                return candidates
+            asked, most = request, limit
+            rule = self.rules.of(tx, self._lanes.version, request.project, request.agent)
+            if rule is not None:
+                version = tx.row(lane_numbers.VERSION)[0]
+                if version != self._lanes.version:
+                    self._lanes.refresh(tx, version)
+                    continue
+                asked = standing.as_registered(request, rule)
+                most, reason = registry.room(tx, request, rule, limit)
+                if reason is not None:
+                    return asked, [], reason
+            candidates = self._candidates(tx, asked, most)
+            if candidates is not None:
+                return asked if most == limit else replace(asked, limit=most), candidates, None
+
+    def _read(self, tx: Transaction, request: ClaimRequest, limit: int) -> list[list[Any]]:
+        """As `_candidates`, again if the lanes had changed."""
+        while (candidates := self._candidates(tx, request, limit)) is None:
+            pass
+        return candidates
+
+    def _candidates(self, tx: Transaction, request: ClaimRequest, limit: int) -> list[list[Any]] | None:
+        """The best tasks as [n, lane, solo, bytes, locks]; None: the lanes had changed, and were read again."""
+        minutes = priority.minutes(tx.now)
+        keys = self._lanes.keys
+        heads = [(id, keys[id].boost * minutes) for id in self._lanes.served_by(request)]
+        version, found = tx.row(sql("claim"), (encode(heads).decode(), limit))
+        if version != self._lanes.version:
             self._lanes.refresh(tx, version)
+            return None
+        candidates: list[list[Any]] = decode(found)
+        trials = self._trials(request)
+        for candidate in candidates if trials else ():
+            # A probe is handed out alone.
+            candidate[2] |= candidate[1] in trials
+        return candidates
 
     def _take(self, tx: Transaction, request: ClaimRequest, chosen: list[list[Any]]) -> Taken:
         numbers = encode([candidate[0] for candidate in chosen]).decode()
@@ -217,21 +253,25 @@ class Claiming:
         name = (request.project, request.agent)
         known = self._heard.get(name)
         if known is None:
-            found = tx.row("SELECT offer, heard_at FROM agents WHERE project = ? AND id = ?", name)
+            found = tx.row(_LAST_HEARD, name)
             if found is None:
                 return False
             if len(self._heard) > _REMEMBERED:
                 self._heard.clear()
             known = self._heard[name] = (msgspec.json.decode(found[0], type=Offer), found[1])
-        return known[0] == offer and 0 <= tx.now - known[1] < seconds(HEARD_EVERY_S)
+        return known[0] == offer and not is_worth_writing(known[1], tx.now)
 
     def _hear(self, tx: Transaction, request: ClaimRequest) -> None:
         if self._was_heard(tx, request):
             return
         offer = Offer(request.capabilities, request.types, request.models)
-        tx.run(_HEARD, (request.project, request.agent, encode(offer).decode(), tx.now))
+        registry.hear(tx, request.project, request.agent, offer)
         # Read again at the next claim: this transaction may still fail.
-        self._heard.pop((request.project, request.agent), None)
+        self.forget_agent((request.project, request.agent))
+
+    def forget_agent(self, name: tuple[str, str]) -> None:
+        """Read again when it was last heard of."""
+        self._heard.pop(name, None)
 
     def _next_due_in(self, tx: Transaction, request: ClaimRequest) -> float | None:
         """Seconds until a task this agent may serve is due, or is taken from whoever holds it, or a lane opens."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.model.claim import News
 from dibs.model.instants import from_micros, seconds
 from dibs.stores import refusals
+from dibs.stores.sqlite.registry import hear_renewals
 from dibs.stores.sqlite.rows import encode
 from dibs.stores.sqlite.settle import cancelled_unwritten
 from dibs.stores.sqlite.work import Work, first_of, merge_usage
@@ -51,6 +52,8 @@ def renew(tx: Transaction, renewals: Sequence[Renewal]) -> list[News | DibsError
     found = work.by_id({renewal.task_id: None for renewal in renewals})
     answers = [_renew(work, found.get(renewal.task_id), renewal) for renewal in renewals]
     work.flush()
+    renewed = [row for row in found.values() if row.held and row.renewed_at == work.now]
+    hear_renewals(tx, dict.fromkeys((row.project, row.agent) for row in renewed if row.agent is not None))
     return answers
 
 

@@ -26,7 +26,7 @@ SELECT project, 'paused', gate, until FROM pauses
 UNION ALL
 SELECT project, shut, type, due_at FROM breakers WHERE shut IS NOT NULL
 """
-_CHANGED = "UPDATE meta SET value = value + 1 WHERE name = 'lanes'"
+CHANGED = "UPDATE meta SET value = value + 1 WHERE name = 'lanes'"
 _ADD = """
 INSERT INTO lanes (project, type, boost, key) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET retired_at = NULL, idle_since = NULL
@@ -88,7 +88,7 @@ class Lanes:
 
     def change(self, tx: Transaction) -> None:
         """What is open or closed was changed: everybody shall read it again, we too."""
-        tx.run(_CHANGED)
+        tx.run(CHANGED)
         # If this transaction fails, the counter may come to the same number with something else closed.
         self.version = -1
 
@@ -104,7 +104,7 @@ class Lanes:
             for key in missing:
                 text = _encode(key).decode()
                 tx.run(_ADD, (key.project, key.type, key.boost, text))
-            tx.run(_CHANGED)
+            tx.run(CHANGED)
             self.current(tx)
             known = self._ids
             # If this transaction fails, the counter may come to the same number with other lanes.
@@ -115,7 +115,7 @@ class Lanes:
         """Take a lane back into use."""
         if number not in self.keys:
             tx.run("UPDATE lanes SET retired_at = NULL, idle_since = NULL WHERE id = ?", (number,))
-            tx.run(_CHANGED)
+            tx.run(CHANGED)
             self.version = -1
 
     def ways(self, request: ClaimRequest) -> Ways | None:
@@ -143,6 +143,7 @@ class Lanes:
                     requires=key.requires,
                     models=key.models,
                     agent=request.agent,
+                    agent_type=request.agent_type,
                     capabilities=request.capabilities,
                     types=request.types,
                     offered_models=request.models,
@@ -158,7 +159,8 @@ class Lanes:
 
 
 def _offer(request: ClaimRequest) -> tuple[object, ...]:
-    return (request.project, request.agent, request.capabilities, request.types, request.models)
+    name = (request.project, request.agent, request.agent_type)
+    return (*name, request.capabilities, request.types, request.models)
 
 
 def retire(tx: Transaction, idle_s: float) -> None:
@@ -180,7 +182,7 @@ def retire(tx: Transaction, idle_s: float) -> None:
     if retired:
         text = _encode(retired).decode()
         tx.run("UPDATE lanes SET retired_at = ? WHERE id IN (SELECT value FROM json_each(?))", (tx.now, text))
-        tx.run(_CHANGED)
+        tx.run(CHANGED)
 
 
 def lane_keys(drafts: Sequence[Draft]) -> list[LaneKey]:

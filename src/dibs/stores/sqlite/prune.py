@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dibs.model.instants import seconds
-from dibs.stores.sqlite import lanes, outbox
+from dibs.stores.sqlite import lanes, outbox, registry
 from dibs.stores.sqlite.rows import encode
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def prune(tx: Transaction, retention_s: float, limit: int) -> int:
                     numbers[row[0]] = None
     _forget(tx, list(numbers), [dag for dag, whole in dags.items() if whole])
     _forget_log(tx, before)
-    tx.run("DELETE FROM agents WHERE heard_at < ?", (before,))
+    registry.prune(tx, before)
     lanes.retire(tx, _IDLE_LANE_S)
     return len(numbers)
 

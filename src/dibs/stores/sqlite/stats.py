@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from dibs.model.instants import from_micros, seconds
+from dibs.model.instants import seconds
 from dibs.model.status import Status
-from dibs.model.views import Agent, Lane, Stats
+from dibs.model.views import Lane, Stats
+from dibs.stores.sqlite import registry
 from dibs.stores.sqlite.rows import instant
-from dibs.stores.values import Offer
 
 if TYPE_CHECKING:
     from dibs.stores.sqlite.engine import Transaction
@@ -40,9 +38,6 @@ SELECT min(due_at) FROM (
 """
 
 
-_decode_offer = msgspec.json.Decoder(Offer).decode
-
-
 def stats(tx: Transaction, lanes: Lanes, project: str) -> Stats:
     """Counts by status and type, lanes with something ready, agents heard of in the last day."""
     by_type: dict[str, dict[str, int]] = {}
@@ -59,7 +54,7 @@ def stats(tx: Transaction, lanes: Lanes, project: str) -> Stats:
             for type, found in sorted(by_type.items())
         },
         lanes=ready,
-        agents=_agents(tx, project),
+        agents=registry.agents(tx, project, tx.now - seconds(_DAY_S)),
         oldest_ready_at=min((lane.oldest_ready_at for lane in ready if lane.oldest_ready_at), default=None),
         next_due_at=instant(tx.row(_NEXT_DUE, (project,))[0]),
         cost_usd=tx.row("SELECT sum(cost_usd) FROM tasks WHERE project = ? AND cost_usd IS NOT NULL", (project,))[0],
@@ -90,22 +85,3 @@ def _lanes(tx: Transaction, lanes: Lanes, project: str) -> list[Lane]:
                 )
             )
     return found
-
-
-def _agents(tx: Transaction, project: str) -> list[Agent]:
-    agents = []
-    for id, offer, heard_at in tx.connection.execute(
-        "SELECT id, offer, heard_at FROM agents WHERE project = ? AND heard_at >= ? ORDER BY id",
-        (project, tx.now - seconds(_DAY_S)),
-    ):
-        what = _decode_offer(offer)
-        agents.append(
-            Agent(
-                id=id,
-                capabilities=what.capabilities,
-                types=what.types,
-                models=what.models,
-                heard_at=from_micros(heard_at),
-            )
-        )
-    return agents

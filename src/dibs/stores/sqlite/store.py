@@ -22,10 +22,11 @@ if TYPE_CHECKING:
     from dibs.model.event import Event
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Lock, Page, Stats
+    from dibs.model.views import Agent, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
+    from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.sqlite.claim import Claiming
     from dibs.stores.sqlite.engine import Transaction
@@ -61,7 +62,7 @@ class SqliteStore:
         self.url = f"sqlite:{engine.path}"
         self._engine = engine
         self._lanes = Lanes()
-        engine.undone = self._lanes.forget
+        engine.undone = self._undone
         self._seen_lanes = Lanes()
         """The reader's own: it runs in another thread."""
         self._claiming: Claiming | None = None
@@ -70,6 +71,12 @@ class SqliteStore:
     def open(cls, path: str, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> SqliteStore:
         """Open or create a database file. Raises Unavailable, with what to do."""
         return cls(Engine(os.path.abspath(path), clock or _system_clock, blocking))
+
+    def _undone(self) -> None:
+        """What a transaction read or wrote, and was undone, is read again."""
+        self._lanes.forget()
+        if self._claiming is not None:
+            self._claiming.rules.forget()
 
     @property
     def schema_version(self) -> int:
@@ -235,6 +242,44 @@ class SqliteStore:
             breakers.steer_breaker(tx, self._lanes, project, type, to, reason)
 
         await self._engine.write(work)
+
+    # Agents
+
+    async def register_agent(self, registration: Registration) -> Agent:
+        from dibs.stores.sqlite import registry
+
+        name = (registration.project, registration.agent)
+        return await self._of_agent(name, lambda tx: registry.register(tx, registration))
+
+    async def drain_agent(self, project: str, agent: str) -> Agent:
+        from dibs.stores.sqlite import registry
+
+        return await self._of_agent((project, agent), lambda tx: registry.drain(tx, project, agent))
+
+    async def unregister_agent(self, project: str, agent: str, reason: str | None) -> Agent:
+        from dibs.stores.sqlite import registry
+
+        return await self._of_agent((project, agent), lambda tx: registry.unregister(tx, project, agent, reason))
+
+    async def _of_agent(self, name: tuple[str, str], work: Callable[[Transaction], Agent]) -> Agent:
+        """Change what is known of an agent, and forget what its claims remember of it."""
+
+        def change(tx: Transaction) -> Agent:
+            if self._claiming is not None:
+                self._claiming.forget_agent(name)
+            return work(tx)
+
+        return await self._engine.write(change)
+
+    async def agents(self, project: str) -> list[Agent]:
+        from dibs.stores.sqlite import registry
+
+        return await self._engine.read(lambda tx: registry.agents(tx, project))
+
+    async def watch_agents(self) -> int:
+        from dibs.stores.sqlite import registry
+
+        return await self._engine.write(registry.watch, glance=registry.watch_glance)
 
     # Time
 

@@ -54,7 +54,8 @@ class Pausing(Topic):
         assert await nothing(queue)
         found = [task for task in await queue.store.get([task.id for task in tasks]) if task]
         assert {(task.status, task.updated_at) for task in found} == {(Status.READY, tasks[0].created_at)}
-        assert [event.type for event in await events(queue, after=last)] == ["gate.closed"]
+        told = [event.type for event in await events(queue, after=last)]
+        assert [type for type in told if not type.startswith("agent.")] == ["gate.closed"]
 
     async def test_what_is_being_worked_on_goes_on(self, queue: Queue) -> None:
         await queue.add("code")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dibs.testing.conformance.adding import Adding
+from dibs.testing.conformance.agents import Agents
 from dibs.testing.conformance.asking import Approving, Asking
 from dibs.testing.conformance.badinput import BadInput
 from dibs.testing.conformance.beneath import Beneath
@@ -30,6 +31,7 @@ from dibs.testing.conformance.timeouts import Timeouts
 
 class StoreConformance(
     Adding,
+    Agents,
     Approving,
     Asking,
     BadInput,

@@ -7,10 +7,11 @@
 -- p_lanes, whose breaker waits for a probe (NULL: none). p_watched: lanes that are closed until a claim of theirs ends.
 -- p_offer: written down with the agent, if given. p_claim_id: remembered with what was claimed; it may have been used
 -- before, in a call whose answer was lost. p_raise: raise floors too. p_ahead: if there is nothing, find out when there
--- may be, also where that takes long.
+-- may be, also where that takes long. p_most: how many tasks this agent may hold, at most (NULL: any number).
 -- Answers one row. `state`: 'taken', 'none' (due_at: when time alone may change that, if it `looked`), 'stale' (lanes
--- changed: read them again; at p_changes_at, note it first), 'again' (what the claim id stands for: `whole`). The arrays
--- go together, best first. `whole`: those with a
+-- changed: read them again; at p_changes_at, note it first), 'again' (what the claim id stands for: `whole`), 'full' (it
+-- holds as many as it may). `heard`: when the agent was last written down as heard of, if an offer was given.
+-- The arrays go together, best first. `whole`: those with a
 -- history or dependencies, with all that belongs to them (JSON). `chosen`: the places in p_lanes they came from.
 -- Locks: claims of the project, floors (alone, if raising), task rows, locks, dag rows, the breaker of a probe.
 CREATE OR REPLACE FUNCTION dibs.claim(
@@ -18,10 +19,11 @@ CREATE OR REPLACE FUNCTION dibs.claim(
     p_lanes integer[], p_models text[], p_reads integer[],
     p_limit integer, p_max_bytes bigint, p_lease_s float8, p_start boolean,
     p_claim_id text, p_raise boolean, p_ahead boolean, p_changes_at bigint, p_trials integer[], p_watched integer[],
+    p_most integer,
     OUT state text, OUT at bigint, OUT looked boolean, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[],
     OUT specs text, OUT dags text[],
     OUT parents text[], OUT priorities float8[], OUT effectives float8[], OUT created bigint[], OUT ready bigint[],
-    OUT models text[], OUT timeouts float8[], OUT whole text, OUT chosen integer[]
+    OUT models text[], OUT timeouts float8[], OUT whole text, OUT chosen integer[], OUT heard bigint
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan
@@ -74,14 +76,21 @@ BEGIN
         RETURN;
     END IF;
     IF p_offer IS NOT NULL THEN
-        INSERT INTO dibs.agents AS a (project, id, offer, heard_at) VALUES (p_project, p_agent, p_offer, at)
-        ON CONFLICT (project, id) DO UPDATE SET offer = excluded.offer, heard_at = excluded.heard_at;
+        heard := dibs.hear_agent(p_project, p_agent, p_offer, at);
     END IF;
     SELECT dibs.whole_held(c.ns, c.fences, p_agent, at) INTO whole
     FROM dibs.claims c WHERE c.project = p_project AND c.claim_id = p_claim_id;
     IF FOUND THEN
         state := 'again';
         RETURN;
+    END IF;
+    IF p_most IS NOT NULL THEN
+        -- Nobody else can add to what it holds: claims of the project take turns.
+        p_limit := least(p_limit, p_most - dibs.count_held(p_project, p_agent));
+        IF p_limit <= 0 THEN
+            state := 'full';
+            RETURN;
+        END IF;
     END IF;
 
     -- Worth is rank, less how much older everything in its lane has become. Nothing in a lane is worth less than its floor,

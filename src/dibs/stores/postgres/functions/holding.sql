@@ -80,7 +80,7 @@ END $$;
 -- p_leases: NULL for the lease that it was claimed with. p_progress, p_notes, p_usages (JSON): kept where given.
 -- p_said: what the event of progress carries, as JSON; NULL: no event.
 -- Answers `expires` in the order given; `words` is NULL if all are renewed, else as not_held, or 'over_timeout'.
--- Locks: task rows by number.
+-- Locks: task rows by number, agents by name.
 CREATE OR REPLACE FUNCTION dibs.renew(
     p_now bigint, p_ids text[], p_fences bigint[], p_leases float8[], p_progress float8[], p_notes text[],
     p_usages text[], p_said text[],
@@ -133,6 +133,7 @@ BEGIN
     IF events IS NOT NULL THEN
         PERFORM dibs.publish(events, at);
     END IF;
+    PERFORM dibs.hear_renewals(held, at);
     IF array_position(expires, NULL) IS NULL THEN
         RETURN;
     END IF;

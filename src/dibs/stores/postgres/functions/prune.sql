@@ -137,13 +137,18 @@ LANGUAGE plpgsql AS $$
 DECLARE
     at bigint := coalesce(p_now, dibs.micros());
     idle integer[];
+    ruled boolean;
 BEGIN
-    DELETE FROM dibs.agents a WHERE a.heard_at < at - round(p_retention_s * 1000000)::bigint;
+    ruled := dibs.forget_agents(at - round(p_retention_s * 1000000)::bigint);
     UPDATE dibs.lanes l SET idle_since = CASE WHEN l.idle_since IS NULL THEN at END
     WHERE l.retired_at IS NULL
         AND (l.idle_since IS NULL) <> EXISTS (
             SELECT 1 FROM dibs.waiting w WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = l.id
         );
+    IF ruled THEN
+        -- After the lanes' rows, as everybody else.
+        PERFORM dibs.tell_claims();
+    END IF;
     SELECT array_agg(l.id) INTO idle FROM dibs.lanes l
     WHERE l.retired_at IS NULL AND l.idle_since <= at - round(p_idle_s * 1000000)::bigint;
     IF idle IS NULL THEN
