@@ -17,12 +17,14 @@ from dibs.model.status import FINAL, DagStatus, Outcome, Status
 from dibs.model.task import Content, NewTask, Task
 from dibs.pausing import Pausing
 from dibs.plan import DagPlan
+from dibs.pricing import Prices
 from dibs.requests import (
     MAX_LIMIT,
     Held,
     agent_text,
     claim_request,
     default_agent,
+    from_when,
     held,
     id_of,
     lease_s,
@@ -31,6 +33,7 @@ from dibs.requests import (
     optional,
     raised,
     registration,
+    tokens,
     usage,
 )
 from dibs.rules import agents, graph, locks, questions, validation, why
@@ -58,6 +61,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.retry import Retry
     from dibs.model.views import Agent, Lane, Lock, Page, Stats, Why
@@ -89,6 +93,7 @@ class Queue(Pausing):
         draw: Callable[[], float] | None = None,
         new_id: Callable[[str], str] = new_id,
         poison: PoisonPolicy | None = None,
+        prices: Prices | None = None,
         retention_s: float = duties.RETENTION_S,
         blocking: bool = False,
     ) -> None:
@@ -97,6 +102,7 @@ class Queue(Pausing):
         self.draw = draw or _draw
         self.new_id = new_id
         self.poison = poison
+        self.prices = prices or Prices()
         self._blocking = blocking
         self._giving_back: set[asyncio.Future[Any]] = set()
         self._desk = duties.Desk(store, draw=self.draw, poison=poison, retention_s=retention_s)
@@ -390,11 +396,27 @@ class Queue(Pausing):
         tokens_out: int | None = None,
         turns: int | None = None,
         model: str | None = None,
+        tokens_cached: int | None = None,
+        tokens_cache_written: int | None = None,
     ) -> News:
         """Extend the lease from now and say how it goes; the answer says whether to stop. Raises LeaseLost.
 
-        Costs and tokens are this attempt's totals so far.
+        Costs and tokens are this attempt's totals so far. Tokens without a cost are priced, if the price is known:
+        `tokens_in` and `tokens_out` together, of `model` (else the claim's). Those of a cache are part of `tokens_in`.
         """
+        used = await self._used(claim, cost, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
+        return await self.renew_with(claim, used, lease=lease, progress=progress, note=note)
+
+    async def renew_with(
+        self,
+        claim: Held,
+        used: Usage | None,
+        *,
+        lease: Any = None,
+        progress: float | None = None,
+        note: str | None = None,
+    ) -> News:
+        """As `renew`, with usage that is priced already."""
         task_id, fence = held(claim)
         renewal = Renewal(
             task_id=task_id,
@@ -402,7 +424,7 @@ class Queue(Pausing):
             lease_s=None if lease is None else lease_s(lease),
             progress=None if progress is None else validation.number(progress, "progress", 0, 1),
             note=None if note is None else validation.clean_text(agent_text(note, "note"), MAX_NOTE_CHARS)[0],
-            usage=usage(cost, tokens_in, tokens_out, turns, model),
+            usage=used,
         )
         [answer] = await self.renew_many([renewal])
         return raised(answer)
@@ -423,17 +445,22 @@ class Queue(Pausing):
         tokens_out: int | None = None,
         turns: int | None = None,
         model: str | None = None,
+        tokens_cached: int | None = None,
+        tokens_cache_written: int | None = None,
         decision: Any = None,
         artifacts: Sequence[Any] = (),
     ) -> Settled:
-        """The work is done. Saying it again is answered the same; saying something else raises IllegalTransition."""
+        """The work is done. Saying it again is answered the same; saying something else raises IllegalTransition.
+
+        Cost and tokens: as for `renew`.
+        """
         if artifacts:
             raise Invalid(
                 "artifacts are not supported yet; leave them out.",
                 code="not_supported_yet",
                 field="artifacts",
             )
-        used = usage(cost, tokens_in, tokens_out, turns, model)
+        used = await self._used(claim, cost, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
         snapshot = await self._snapshot(claim)
         return await self._settle_one(settling.completed(snapshot, output, usage=used, decision=decision))
 
@@ -451,13 +478,15 @@ class Queue(Pausing):
         tokens_out: int | None = None,
         turns: int | None = None,
         model: str | None = None,
+        tokens_cached: int | None = None,
+        tokens_cache_written: int | None = None,
     ) -> Settled:
         """The attempt failed. The task's retry policy, the reason and `retry` decide whether it is tried again."""
         after = None if retry_after is None else validation.duration_s(retry_after, "retry_after", high=MAX_WAIT_S)
         text = agent_text(error, "error")
         cause = validation.text(reason, "reason")
         code = None if exit_code is None else validation.whole(exit_code, "exit_code", -(2**31), 2**31)
-        used = usage(cost, tokens_in, tokens_out, turns, model)
+        used = await self._used(claim, cost, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
         return await self._settle_one(
             settling.failed(
                 await self._snapshot(claim),
@@ -488,6 +517,31 @@ class Queue(Pausing):
                 pass
         await self._tidy_after(answers)
         return answers
+
+    async def _used(
+        self,
+        claim: Held,
+        cost: float | None,
+        tokens_in: int | None,
+        tokens_out: int | None,
+        turns: int | None,
+        model: str | None,
+        cached: int | None,
+        cache_written: int | None,
+    ) -> Usage | None:
+        """What was told; with the price of the tokens, frozen from here on, where no cost was told."""
+        used = usage(cost, tokens_in, tokens_out, turns, model)
+        counted = tokens(tokens_in, tokens_out, cached, cache_written)
+        if used is None or counted is None or used.cost_usd is not None:
+            return used
+        if not (self._blocking or self.prices.loaded):
+            import asyncio
+
+            await asyncio.to_thread(self.prices.load)
+        price = self.prices.price(used.model or (claim.model if isinstance(claim, Claim) else None), counted)
+        if price is not None:
+            used.cost_usd, used.price = price.usd, price.version
+        return used
 
     async def _tidy_after(self, answers: Sequence[object]) -> None:
         """An attempt over its timeout is refused but not ended; where its agent is alone, nobody else would end it."""
@@ -1002,6 +1056,15 @@ class Queue(Pausing):
             validation.text(name, "name"),
             validation.whole(slots, "slots", 1, locks.MAX_SLOTS),
         )
+
+    async def metrics(self, by: str = "type", since: Any = None) -> list[Metrics]:
+        """How it has been going, by `type`, `agent`, `model` or `day`: counts, waiting and run times, errors, cost.
+
+        `since`: an instant, or how long ago; without it everything that is still kept.
+        """
+        from dibs.rules.metrics import check_by
+
+        return await self.store.metrics(self.project, check_by(by), from_when(since, self.store.now()))
 
     async def events(self, after: int | None = None) -> AsyncIterator[Event]:
         """Everything that happened after `after` (None: from the oldest kept), then live, for ever."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dibs.errors import DibsError, Invalid, NotFound
 from dibs.model.claim import Claim
-from dibs.rules import validation
+from dibs.model.instants import seconds
+from dibs.rules import pricing, validation
 from dibs.rules.schedule import RETENTION_S
 from dibs.stores.values import ClaimRequest, Usage
 
@@ -114,6 +116,36 @@ def usage(
         turns=None if turns is None else validation.whole(turns, "turns", 0, 2**53),
         model=None if model is None else validation.text(model, "model"),
     )
+
+
+def tokens(
+    tokens_in: int | None, tokens_out: int | None, cached: int | None, cache_written: int | None
+) -> pricing.Tokens | None:
+    """Totals that can be priced, checked: those read and those written, both told. None if one was not."""
+    parts = {"tokens_cached": cached, "tokens_cache_written": cache_written}
+    counts = {name: validation.whole(part, name, 0, 2**53) for name, part in parts.items() if part is not None}
+    if counts and tokens_in is None:
+        raise Invalid(f"{min(counts)} is part of tokens_in: tell that too.", field="tokens_in")
+    counted = pricing.Tokens(
+        read=tokens_in or 0,
+        written=tokens_out or 0,
+        cached=counts.get("tokens_cached", 0),
+        cache_written=counts.get("tokens_cache_written", 0),
+    )
+    pricing.check_tokens(counted)
+    return None if tokens_in is None or tokens_out is None else counted
+
+
+def from_when(value: Any, now: int) -> int:
+    """From when on: an instant, or how long ago. None: from the beginning."""
+    if value is None:
+        return 0
+    try:
+        return now - seconds(validation.duration_s(value, "since"))
+    except Invalid:
+        if not isinstance(value, str | datetime):
+            raise
+    return validation.instant(value, "since", now, durations=False)
 
 
 def optional(value: Any, field: str) -> str | None:

@@ -116,6 +116,7 @@ class SyncQueue:
     dead_letter_ids = _blocking(Queue.dead_letter_ids)
     why = _blocking(Queue.why)
     stats = _blocking(Queue.stats)
+    metrics = _blocking(Queue.metrics)
     read_events = _blocking(Queue.read_events)
     close = _blocking(Queue.close)
 

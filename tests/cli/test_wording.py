@@ -54,6 +54,15 @@ def test_unknown_cost_is_not_zero() -> None:
     ]
 
 
+def test_what_has_no_price_is_said_beside_what_has_one() -> None:
+    assert [wording.cost(*told) for told in ((None, 0), (0.5, 0), (None, 1), (1.25, 2000))] == [
+        "",
+        "$0.5",
+        "≥ $0, 1 unpriced",
+        "≥ $1.25, 2,000 unpriced",
+    ]
+
+
 def test_a_task_is_called_by_its_title_its_ref_or_its_payload() -> None:
     assert wording.title_of(Task(id="t", type="a", title="Title", ref="ref")) == "Title"
     assert wording.title_of(Task(id="t", type="a", ref="ref")) == "ref"

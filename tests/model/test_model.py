@@ -21,6 +21,7 @@ from dibs.model.dag import Dag
 from dibs.model.ids import dag_of
 from dibs.model.status import FINAL, HELD, Status
 from dibs.model.task import NewTask, Task
+from dibs.rules.metrics import BY
 from dibs.stores.values import Entry
 from dibs.testing import FakeClock
 from tests.model.wishes import (
@@ -81,6 +82,8 @@ class Stores(RuleBasedStateMachine):
         try:
             for world in self.worlds:
                 assert world.read(world.store.check()) == [], world.name
+            for by in BY:
+                self.metrics(by, None)
         finally:
             for world in self.worlds:
                 world.close()
@@ -360,6 +363,12 @@ class Stores(RuleBasedStateMachine):
             self._do(lambda queue, _: queue.prune())
 
     # Reading
+
+    @rule(by=st.sampled_from(BY), since=st.sampled_from([1, 60, 3600]))
+    def metrics(self, by: str, since: float | None) -> None:
+        found = [plain(world.read(world.queue.metrics(by, since))) for world in self.worlds]
+        for world, metrics in zip(self.worlds[1:], found[1:], strict=True):
+            _same(world, f"metrics by {by}", found[0], metrics)
 
     @rule(question=FILTERS)
     def find(self, question: dict[str, Any]) -> None:

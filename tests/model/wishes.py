@@ -99,9 +99,10 @@ USAGE = st.fixed_dictionaries(
     {},
     optional={
         "cost": st.sampled_from([0, 0.25]),
-        "tokens_in": st.just(7),
+        "tokens_in": st.sampled_from([7, 9]),
+        "tokens_out": st.sampled_from([0, 3]),
         "turns": st.just(1),
-        "model": st.just("large"),
+        "model": st.sampled_from(["large", "nobody-knows"]),
     },
 )
 

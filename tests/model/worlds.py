@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import to_builtins
 
 from dibs.errors import DibsError
+from dibs.pricing import Prices
 from dibs.queue import Queue
+from dibs.rules.pricing import Rate, Table
 from dibs.stores.memory import MemoryStore
 from dibs.stores.postgres import PostgresStore
 from dibs.stores.sqlite import SqliteStore
@@ -30,7 +32,8 @@ class World:
         self.name = name
         self.store = store
         self.draw = 0.5
-        self.queue = Queue(store, draw=lambda: self.draw, new_id=self._new_id, blocking=True)
+        prices = Prices(Table({"large": Rate(300_000, 500_000)}))
+        self.queue = Queue(store, draw=lambda: self.draw, new_id=self._new_id, prices=prices, blocking=True)
         self._numbers = itertools.count(1)
         self._seen = 0
 

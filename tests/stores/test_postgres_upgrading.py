@@ -73,6 +73,7 @@ async def bring_into_every_state(queue: Queue) -> dict[Status, str]:
 
 
 async def copy_rows(url: str, source: str, target: str) -> None:
+    """Everything that the earlier schema has a place for."""
     connection = await asyncpg.connect(url.partition("?")[0])
     try:
         for table, columns in await connection.fetch(_TABLES, source, target):
@@ -98,6 +99,7 @@ def test_held_and_waiting_tasks_part_without_a_loss(postgres_url: str, tmp_path:
             await queue.store.connect()
             tasks = await bring_into_every_state(queue)
             expected = {id: await queue.get(id) for id in tasks.values()}
+            attempts = {id: await queue.history(id) for id in tasks.values()}
             assert {task.status: id for id, task in expected.items()} == tasks
 
         old = small.engine(before, earlier(tmp_path / "schema", BEFORE_HELD))
@@ -107,6 +109,7 @@ def test_held_and_waiting_tasks_part_without_a_loss(postgres_url: str, tmp_path:
             async with Queue(PostgresStore(before, clock=clock)) as queue:
                 await queue.store.connect()
                 assert {id: await queue.get(id) for id in tasks.values()} == expected
+                assert {id: await queue.history(id) for id in tasks.values()} == attempts
                 assert await queue.store.check() == []
                 running = expected[tasks[Status.RUNNING]]
                 held = Claim(

@@ -43,7 +43,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("agents", "agents", "who works, on what; register, drain or unregister one"),
             ("lanes", "agents", "what is ready, and which live agents can do it"),
             ("locks", "locks", "who holds what, and how many wait for it"),
-            ("stats", "look", "counts, lanes, agents"),
+            ("stats", "look", "counts, lanes, agents; how it has been going"),
             ("top", "top", "a live view of everything"),
             ("gates", "pausing", "what is closed: pauses and circuit breakers"),
             ("tail", "follow", "events as they happen"),

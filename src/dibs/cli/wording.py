@@ -105,6 +105,13 @@ def usd(value: float | None) -> str:
     return "unknown" if value is None else f"${value:,.4f}".rstrip("0").rstrip(".") if value else "$0"
 
 
+def cost(known: float | None, unpriced: int = 0) -> str:
+    """What is known to have been spent, and of how many attempts nobody knows: `$1.2`, `≥ $1.2, 3 unpriced`."""
+    if not unpriced:
+        return "" if known is None else usd(known)
+    return f"≥ {usd(known or 0)}, {unpriced:,} unpriced"
+
+
 def percent(value: float | None) -> str:
     return "" if value is None else f"{value:.0%}"
 

@@ -10,7 +10,10 @@ from dibs.model.status import Outcome
 
 
 class Attempt(Struct, kw_only=True, gc=False):
-    """How one claim of a task ended. `number` counts from 1 the claims that used up an attempt; others have 0."""
+    """How one claim of a task ended. `number` counts from 1 the claims that used up an attempt; others have 0.
+
+    `price` is the version of the prices that its cost was computed with; None: its agent told it, or it is unknown.
+    """
 
     number: int
     fence: int
@@ -27,3 +30,4 @@ class Attempt(Struct, kw_only=True, gc=False):
     tokens_in: int | None = None
     tokens_out: int | None = None
     turns: int | None = None
+    price: str | None = None

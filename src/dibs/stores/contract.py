@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.model.views import Agent, Lock, Page, Stats
@@ -197,8 +198,9 @@ class Store(Protocol):
         of a running task.
 
         A task cancelled under this fence answers `News(cancel=True)`. An expired lease that nobody has taken away yet
-        is renewed; an attempt over its timeout is not (LeaseLost). Sets `renewed_at`; keeps progress, note, usage.
-        The agents of the leases that were renewed are remembered as heard of (at most every few seconds).
+        is renewed; an attempt over its timeout is not (LeaseLost). Sets `renewed_at`; keeps progress, note, usage
+        (`values.Usage.updated`). The agents of the leases that were renewed are remembered as heard of (at most every
+        few seconds).
         """
         ...
 
@@ -505,6 +507,13 @@ class Store(Protocol):
 
     async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
         """What was set for breakers, and what they remember, by type; as of now."""
+        ...
+
+    async def metrics(self, project: str, by: str, since: int) -> list[Metrics]:
+        """The groups `by` type, agent, model or day (`model.metrics.Metrics` says what is counted) of everything that
+        is kept: tasks created or cancelled, and claims that ended, at `since` or later; by day, each on the day (UTC)
+        of that moment. What is held now is counted whatever `since` says. A claim's model is the one its agent named,
+        else the one chosen when it was claimed. Order: `rules.metrics.measured`. Exact, as of one moment."""
         ...
 
     async def events(self, after: int, limit: int) -> list[Event]:

@@ -15,6 +15,7 @@ from dibs.model.dag import Dag
 from dibs.model.question import Question
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
+from dibs.rules.usage import newer_cost
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -103,20 +104,27 @@ class DagDraft(Struct, kw_only=True):
 
 
 class Usage(Struct, kw_only=True, omit_defaults=True, gc=False):
-    """What an attempt has used so far, in total. None is unknown, which is not zero."""
+    """What an attempt has used so far, in total. None is unknown, which is not zero.
+
+    `price` is the version of the prices that the cost was computed with; None: the agent told it.
+    """
 
     cost_usd: float | None = None
     tokens_in: int | None = None
     tokens_out: int | None = None
     turns: int | None = None
     model: str | None = None
+    price: str | None = None
 
     def updated(self, told: Usage | None) -> Usage:
-        """Usage is told as totals: what is told replaces what was known, field by field."""
+        """Usage is told as totals: what is told replaces what was known, field by field; cost as `newer_cost` says."""
         if told is None:
             return self
+        tokens = told.tokens_in is not None or told.tokens_out is not None
+        cost, price = newer_cost((self.cost_usd, self.price), (told.cost_usd, told.price), tokens=tokens)
         return Usage(
-            cost_usd=self.cost_usd if told.cost_usd is None else told.cost_usd,
+            cost_usd=cost,
+            price=price,
             tokens_in=self.tokens_in if told.tokens_in is None else told.tokens_in,
             tokens_out=self.tokens_out if told.tokens_out is None else told.tokens_out,
             turns=self.turns if told.turns is None else told.turns,

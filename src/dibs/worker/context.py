@@ -18,6 +18,7 @@ from dibs.errors import Invalid
 from dibs.model.task import NewTask
 from dibs.requests import agent_text
 from dibs.rules import validation
+from dibs.rules.pricing import Tokens, check_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,10 +186,15 @@ class Context(Facts):
         tokens_out: int | None = None,
         turns: int | None = None,
         model: str | None = None,
+        tokens_cached: int | None = None,
+        tokens_cache_written: int | None = None,
     ) -> None:
-        """Add to what this attempt has used; the totals are reported with renewals and at the end."""
-        check_spending(usd, tokens_in, tokens_out, turns, model)
-        self._line.work.spend(usd, tokens_in, tokens_out, turns, model)
+        """Add to what this attempt has used; the totals are reported with renewals and at the end.
+
+        Tokens without `usd` are priced, if the price of `model` (else the one named last, else the claim's) is known.
+        `tokens_cached` were read from the model's cache, `tokens_cache_written` into it; both are part of `tokens_in`.
+        """
+        self._line.work.spend(**spending(usd, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written))
 
 
 class SyncContext(Facts):
@@ -266,13 +272,12 @@ class SyncContext(Facts):
         tokens_out: int | None = None,
         turns: int | None = None,
         model: str | None = None,
+        tokens_cached: int | None = None,
+        tokens_cache_written: int | None = None,
     ) -> None:
         """As `Context.spend`."""
-        check_spending(usd, tokens_in, tokens_out, turns, model)
-        self._tell(
-            "spend",
-            {"usd": usd, "tokens_in": tokens_in, "tokens_out": tokens_out, "turns": turns, "model": model},
-        )
+        spent = spending(usd, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
+        self._tell("spend", spent)
 
 
 def hear(work: Work, verb: str, arguments: dict[str, Any]) -> None:
@@ -289,15 +294,26 @@ def step_digest(fn: Callable[..., Any], args: tuple[Any, ...]) -> str:
     return blake2b(body, digest_size=16).hexdigest()
 
 
-def check_spending(usd: Any, tokens_in: Any, tokens_out: Any, turns: Any, model: Any) -> None:
-    """Refuse what cannot be added up or written down: the outcome of the work will carry it."""
+def spending(
+    usd: Any, tokens_in: Any, tokens_out: Any, turns: Any, model: Any, tokens_cached: Any, tokens_cache_written: Any
+) -> dict[str, Any]:
+    """What was spent, checked: refuses what cannot be added up or written down, for the outcome will carry it."""
+    counts = {
+        "tokens_in": tokens_in,
+        "tokens_out": tokens_out,
+        "turns": turns,
+        "tokens_cached": tokens_cached,
+        "tokens_cache_written": tokens_cache_written,
+    }
     if usd is not None:
         validation.number(usd, "usd", 0, 1e9)
-    for field, value in (("tokens_in", tokens_in), ("tokens_out", tokens_out), ("turns", turns)):
+    for field, value in counts.items():
         if value is not None:
             validation.whole(value, field, 0, 10**15)
     if model is not None:
         validation.text(model, "model")
+    check_tokens(Tokens(read=tokens_in or 0, cached=tokens_cached or 0, cache_written=tokens_cache_written or 0))
+    return {"usd": usd, "model": model, **counts}
 
 
 def _named(thing: Any) -> str:

@@ -135,18 +135,8 @@ class Line:
 
     async def _renew(self, progress: float | None, note: str | None) -> News:
         """Once, with what has been used by now."""
-        claim, usage = self.work.claim, self.work.usage
-        spent: dict[str, Any] = {}
-        if usage is not None:
-            self.work.usage_changed = False
-            spent = {
-                "cost": usage.cost_usd,
-                "tokens_in": usage.tokens_in,
-                "tokens_out": usage.tokens_out,
-                "turns": usage.turns,
-                "model": usage.model,
-            }
-        return await self._queue.renew(claim, progress=progress, note=note, **spent)
+        self.work.usage_changed = False
+        return await self._queue.renew_with(self.work.claim, self.work.usage, progress=progress, note=note)
 
     async def checkpoint(self, data: Any, sanitized: bool = False) -> None:
         """Replace what the next attempt finds as its last checkpoint."""

@@ -7,15 +7,16 @@ import signal
 from collections import deque
 from enum import Enum
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dibs.rules.usage import plus
-from dibs.stores.values import Usage
+from dibs.worker.spending import Spending
 
 if TYPE_CHECKING:
     import asyncio
 
     from dibs.model.claim import Claim
+    from dibs.pricing import Prices
+    from dibs.stores.values import Usage
     from dibs.worker.app import Handler
 
 
@@ -54,7 +55,9 @@ class Work:
         "lines",
         "loop",
         "over",
+        "prices",
         "sanitized",
+        "spending",
         "stopped",
         "stopped_at",
         "suspended",
@@ -71,6 +74,7 @@ class Work:
         loop: asyncio.AbstractEventLoop,
         arrived: float,
         lease_until: float,
+        prices: Prices,
     ) -> None:
         self.claim = claim
         self.handler = handler
@@ -88,6 +92,8 @@ class Work:
         self.over = False
         self.sanitized = False
         self.suspended = False
+        self.prices = prices
+        self.spending: Spending | None = None
         self.usage: Usage | None = None
         self.usage_changed = False
         self.lines: deque[str] | None = None
@@ -109,23 +115,11 @@ class Work:
         except RuntimeError:  # the loop is closed: nothing runs any more
             pass
 
-    def spend(
-        self,
-        usd: float | None = None,
-        tokens_in: int | None = None,
-        tokens_out: int | None = None,
-        turns: int | None = None,
-        model: str | None = None,
-    ) -> None:
-        """Add to what this attempt has used. What was never named stays unknown, which is not zero."""
-        spent = self.usage or Usage()
-        self.usage = Usage(
-            cost_usd=plus(spent.cost_usd, usd),
-            tokens_in=plus(spent.tokens_in, tokens_in),
-            tokens_out=plus(spent.tokens_out, tokens_out),
-            turns=plus(spent.turns, turns),
-            model=model or spent.model,
-        )
+    def spend(self, **spent: Any) -> None:
+        """Add to what this attempt has used, as `Spending.add` takes it."""
+        if self.spending is None:
+            self.spending = Spending(self.prices, self.claim.model)
+        self.usage = self.spending.add(**spent)
         self.usage_changed = True
 
     def log(self, line: str) -> None:

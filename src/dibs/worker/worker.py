@@ -283,7 +283,7 @@ class Worker:
         lease_until = asked + self._lease_s
         handlers = self._app.handlers
         for claim in claims:
-            work = Work(claim, handlers[claim.task.type], self._loop, asked, lease_until)
+            work = Work(claim, handlers[claim.task.type], self._loop, asked, lease_until, self._queue.prices)
             self._held.add(work)
             self._ready.append(work)
         # A claim that was under way when `stop` was called may still bring something: it goes back.

@@ -26,13 +26,15 @@ def usage(parser: ArgumentParser) -> None:
     """The options that say what an attempt has used."""
     add = parser.add_argument
     add("--cost", metavar="USD", type=number, help="what it cost")
-    add("--tokens-in", metavar="N", type=whole, help="tokens that the model read")
+    add("--tokens-in", metavar="N", type=whole, help="tokens that the model read, all of them")
     add("--tokens-out", metavar="N", type=whole, help="tokens that it wrote")
+    add("--tokens-cached", metavar="N", type=whole, help="of those it read: from its cache")
+    add("--tokens-cache-written", metavar="N", type=whole, help="of those it read: into its cache")
     add("--turns", metavar="N", type=whole, help="how often it was asked")
     add("--model", metavar="M", help="the model that did it")
 
 
-USAGE = ("cost", "tokens_in", "tokens_out", "turns", "model")
+USAGE = ("cost", "tokens_in", "tokens_out", "tokens_cached", "tokens_cache_written", "turns", "model")
 
 
 def claim_arguments(parser: ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from msgspec import json
 from dibs.cli import wording
 from dibs.cli.connecting import looked_into
 from dibs.cli.output import on_terminal, print_json, print_row
-from dibs.cli.parsing import Command, given, whole
+from dibs.cli.parsing import Command, given, moment, whole
 from dibs.cli.render import (
     Column,
     hint,
@@ -21,7 +21,9 @@ from dibs.cli.render import (
     print_line,
     print_table,
 )
+from dibs.errors import Invalid
 from dibs.rules.priority import tier
+from dibs.rules.usage import is_unpriced
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -125,7 +127,7 @@ def show(args: Namespace) -> int:
         attempts = queue.history(args.id)
         questions = queue.questions_of(args.id)
         log = [entry.value for entry in queue.journal(args.id) if entry.kind == "log"]
-    _print_task(task, why)
+    _print_task(task, why, attempts)
     if questions:
         print_heading("questions")
         _print_questions(questions)
@@ -142,7 +144,7 @@ def show(args: Namespace) -> int:
     return 0
 
 
-def _print_task(task: Task, why: Why) -> None:
+def _print_task(task: Task, why: Why, attempts: list[Attempt]) -> None:
     instant = when()
     print_line((task.title or task.type, "bold"))
     tries = f"{task.attempts} of {task.max_attempts}" + (f", {task.crashes} crashed" if task.crashes else "")
@@ -181,7 +183,7 @@ def _print_task(task: Task, why: Why) -> None:
             ("progress", " ".join(filter(None, (wording.percent(task.progress), task.note)))),
             ("attempts", tries),
             ("timeout", wording.span(task.timeout) if task.timeout else ""),
-            ("cost", wording.usd(task.cost_usd) if task.attempts else ""),
+            ("cost", wording.cost(task.cost_usd, _unpriced(attempts)) or ("unknown" if task.attempts else "")),
             ("tokens", _tokens(task.tokens_in, task.tokens_out)),
             ("reason", task.reason or ""),
             ("cancel reason", task.cancel_reason or ""),
@@ -227,6 +229,21 @@ def _priority(task: Task) -> str:
     if effective is None or round(effective, 1) == task.priority:
         return said
     return f"{said}, now {effective:.1f}"
+
+
+def _unpriced(attempts: list[Attempt]) -> int:
+    """How many attempts cost something that nobody knows."""
+    return sum(
+        is_unpriced(
+            attempt.outcome,
+            attempt.cost_usd,
+            model=attempt.model,
+            tokens_in=attempt.tokens_in,
+            tokens_out=attempt.tokens_out,
+            turns=attempt.turns,
+        )
+        for attempt in attempts
+    )
 
 
 def _tokens(tokens_in: int | None, tokens_out: int | None) -> str:
@@ -335,7 +352,17 @@ def _advice(help: str) -> list[str]:
     return parts if all(part.startswith("dibs ") for part in parts) else [help]
 
 
+def stats_arguments(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--by", metavar="G", help="how it has been going, by type, agent, model or day")
+    add("--since", metavar="T", type=moment, help="with --by: from this instant on, or so long ago (24h)")
+
+
 def stats(args: Namespace) -> int:
+    if "by" in args:
+        return _metrics(args)
+    if "since" in args:
+        raise Invalid("--since needs --by: type, agent, model or day.", field="by")
     with looked_into(args) as queue:
         found = queue.stats()
     if args.json:
@@ -361,6 +388,18 @@ def stats(args: Namespace) -> int:
         )
     if found.cost_usd is not None:
         print_heading(f"cost {wording.usd(found.cost_usd)}")
+    return 0
+
+
+def _metrics(args: Namespace) -> int:
+    from dibs.cli.commands.measure import print_metrics
+
+    with looked_into(args) as queue:
+        groups = queue.metrics(args.by, **given(args, "since"))
+    if args.json:
+        print_json(groups)
+    else:
+        print_metrics(args.by, groups)
     return 0
 
 
@@ -403,10 +442,6 @@ def _id(parser: ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="a task")
 
 
-def _nothing(parser: ArgumentParser) -> None:
-    """`stats` takes no arguments of its own."""
-
-
 COMMANDS = {
     "ls": Command(
         ls_arguments,
@@ -424,5 +459,14 @@ COMMANDS = {
     "why": Command(
         _id, why, about="One sentence, then each thing that keeps it from running.", example="dibs why task_01j…"
     ),
-    "stats": Command(_nothing, stats, example="dibs stats --json | jq .by_status"),
+    "stats": Command(
+        stats_arguments,
+        stats,
+        about="""
+With --by, a line for each type, agent, model or day of what is still kept: tasks created, claims that completed or
+failed, dead letters, cancels, the rate of errors, how long tasks waited and ran, tokens and cost. In a pipe, between
+tabs, in the order that --json shows.
+""",
+        example="dibs stats --by model --since 24h",
+    ),
 }

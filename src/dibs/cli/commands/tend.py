@@ -32,6 +32,7 @@ def doctor(args: Namespace) -> int:
             "warnings": [],
             "lanes": 0,
             "agents": [],
+            "prices": [],
         }
     sound = not report["findings"]
     if args.json:
@@ -42,6 +43,7 @@ def doctor(args: Namespace) -> int:
 
 
 def _examine(args: Namespace) -> dict[str, Any]:
+    from dibs.pricing import Prices
     from dibs.stores import missing_file, shown
     from dibs.sync import drive
 
@@ -58,6 +60,10 @@ def _examine(args: Namespace) -> dict[str, Any]:
                 f"{len(stats.lanes):,} lanes have something ready (more than {MANY_LANES:,}): claims slow down. "
                 "Use fewer combinations of type, requires, assignee, models and boost."
             )
+        prices = Prices()
+        versions = prices.versions
+        if prices.trouble is not None:
+            warnings.append(f"Tokens are not priced, and costs that agents do not tell stay unknown: {prices.trouble}")
         dead = sum(group.count for group in queue.dead_letters(reviewed=False))
         if dead:
             warnings.append(f"{dead:,} dead letters wait for a decision: `dibs dlq ls`.")
@@ -68,12 +74,14 @@ def _examine(args: Namespace) -> dict[str, Any]:
             "warnings": warnings,
             "lanes": len(stats.lanes),
             "agents": stats.agents,
+            "prices": versions,
         }
 
 
 def _print_report(report: dict[str, Any], sound: bool) -> None:
     from dibs.cli.commands.look import when
     from dibs.cli.render import print_facts, print_line
+    from dibs.pricing import INSTALL
 
     instant = when()
     schema = "" if report["version"] is None else f"version {report['version']}"
@@ -87,6 +95,7 @@ def _print_report(report: dict[str, Any], sound: bool) -> None:
             ("schema", schema),
             ("lanes", f"{report['lanes']:,} with something ready"),
             ("agents", agents or "none heard of in the last day"),
+            ("prices", ", then ".join(report["prices"]) or f"none: the cost of tokens stays unknown; {INSTALL}"),
         )
     )
     for finding in report["findings"]:

@@ -139,6 +139,7 @@ def end_claim(
         tokens_in=used.tokens_in,
         tokens_out=used.tokens_out,
         turns=used.turns,
+        price=used.price,
     )
     record.endings[record.fence] = Ending(attempt, digest, None if settled is None else replace(settled))
     record.cost_usd = plus(record.cost_usd, used.cost_usd)

@@ -16,6 +16,7 @@ from dibs.stores.memory import (
     journal,
     linking,
     locks,
+    metrics,
     pausing,
     reading,
     registry,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.model.views import Agent, Lock, Page, Stats
@@ -305,6 +307,10 @@ class MemoryStore:
     async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
         with self._shared as state:
             return breakers.breakers(state, project)
+
+    async def metrics(self, project: str, by: str, since: int) -> list[Metrics]:
+        with self._shared as state:
+            return metrics.metrics(state, project, by, since)
 
     async def events(self, after: int, limit: int) -> list[Event]:
         with self._shared as state:

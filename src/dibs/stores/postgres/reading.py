@@ -34,11 +34,11 @@ _DAG = "SELECT kept, tasks, edges, started, requested FROM dibs.dag($1, $2)"
 _HISTORY = """
 SELECT a.* FROM dibs.specs s LEFT JOIN LATERAL (
     SELECT number, fence, agent, outcome, model, reason, error, fingerprint, exit_code, started_at, ended_at, cost_usd,
-        tokens_in, tokens_out, turns
+        tokens_in, tokens_out, turns, price
     FROM dibs.attempts WHERE n = s.n
     UNION ALL
     SELECT attempts, fence, agent, 'completed', model, NULL, NULL, NULL, NULL, started_at, ended_at, NULL,
-        NULL, NULL, NULL
+        NULL, NULL, NULL, NULL
     FROM dibs.ended WHERE n = s.n AND digest IS NOT NULL
 ) a ON true
 WHERE s.id = $1 ORDER BY a.fence

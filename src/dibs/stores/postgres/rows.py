@@ -112,6 +112,7 @@ class Past(Struct, array_like=True, gc=False):
     tokens_in: int | None
     tokens_out: int | None
     turns: int | None
+    price: str | None
 
 
 class Held(Struct, array_like=True):
@@ -219,6 +220,7 @@ def attempt_of(past: Past) -> Attempt:
         tokens_in=past.tokens_in,
         tokens_out=past.tokens_out,
         turns=past.turns,
+        price=past.price,
     )
 
 

@@ -18,6 +18,7 @@ from dibs.stores.postgres import (
     journal,
     linking,
     locks,
+    metrics,
     pausing,
     prune,
     reading,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.model.views import Agent, Lock, Page, Stats
@@ -262,6 +264,9 @@ class PostgresStore:
 
     async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
         return await breakers.breakers(self._engine, project)
+
+    async def metrics(self, project: str, by: str, since: int) -> list[Metrics]:
+        return await metrics.metrics(self._engine, project, by, since)
 
     async def events(self, after: int, limit: int) -> list[Event]:
         return await reading.events(self._engine, after, limit)

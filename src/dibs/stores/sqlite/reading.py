@@ -61,7 +61,7 @@ ORDER BY e.id
 """
 _ATTEMPTS = """
 SELECT fence, number, agent, outcome, model, reason, error, fingerprint, exit_code, started_at, ended_at,
-    cost_usd, tokens_in, tokens_out, turns
+    cost_usd, tokens_in, tokens_out, turns, price
 FROM attempts WHERE n = ? ORDER BY fence
 """
 _CHECKPOINTS = """
@@ -199,6 +199,7 @@ def attempts_of(tx: Transaction, number: int) -> list[Attempt]:
             tokens_in=row[12],
             tokens_out=row[13],
             turns=row[14],
+            price=row[15],
         )
         for row in tx.connection.execute(_ATTEMPTS, (number,))
     ]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
+    from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.model.views import Agent, Lock, Page, Stats
@@ -398,6 +399,11 @@ class SqliteStore:
         from dibs.stores.sqlite import breakers
 
         return await self._engine.read(lambda tx: breakers.breakers(tx, project))
+
+    async def metrics(self, project: str, by: str, since: int) -> list[Metrics]:
+        from dibs.stores.sqlite import metrics
+
+        return await self._engine.read(lambda tx: metrics.metrics(tx, project, by, since))
 
     async def events(self, after: int, limit: int) -> list[Event]:
         from dibs.stores.sqlite import outbox

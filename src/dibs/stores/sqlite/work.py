@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 ATTEMPT_COLUMNS = (
     "n, fence, number, agent, model, outcome, status, digest, reason, error, fingerprint, exit_code, retry_at,"
-    " started_at, ended_at, cost_usd, tokens_in, tokens_out, turns, output, decision, artifacts"
+    " started_at, ended_at, cost_usd, tokens_in, tokens_out, turns, output, decision, artifacts, price"
 )
 _ADD_ATTEMPTS = (
     f"INSERT INTO attempts ({ATTEMPT_COLUMNS}) SELECT "  # noqa: S608
-    + ", ".join(f"value->>{place}" for place in range(22))
+    + ", ".join(f"value->>{place}" for place in range(23))
     + " FROM json_each(?)"
 )
 _RESOLVE = "UPDATE edges SET resolved_at = ? WHERE id IN (SELECT value FROM json_each(?))"
@@ -235,6 +235,7 @@ class Work:
                 text,
                 None if decision is None else decision.decode(),
                 encode(artifacts).decode() if artifacts else None,
+                used.price,
             ]
         )
         row.cost_usd = plus(row.cost_usd, used.cost_usd)

@@ -10,6 +10,7 @@ from dibs.testing.conformance.beneath import Beneath
 from dibs.testing.conformance.breakers import Breakers
 from dibs.testing.conformance.cancelling import Cancelling
 from dibs.testing.conformance.claiming import Claiming
+from dibs.testing.conformance.costs import Costs
 from dibs.testing.conformance.dags import Dags
 from dibs.testing.conformance.deadletters import DeadLetters
 from dibs.testing.conformance.deadlines import Deadlines
@@ -19,6 +20,7 @@ from dibs.testing.conformance.idempotency import Idempotency
 from dibs.testing.conformance.journal import Journal
 from dibs.testing.conformance.leases import Leases
 from dibs.testing.conformance.locks import Locks
+from dibs.testing.conformance.measuring import Measuring
 from dibs.testing.conformance.pausing import Pausing
 from dibs.testing.conformance.priorities import Priorities
 from dibs.testing.conformance.reading import Counting, Explaining, Finding, Waiting
@@ -39,6 +41,7 @@ class StoreConformance(
     Breakers,
     Cancelling,
     Claiming,
+    Costs,
     Counting,
     Dags,
     Deadlines,
@@ -52,6 +55,7 @@ class StoreConformance(
     Leases,
     Linking,
     Locks,
+    Measuring,
     Pausing,
     Priorities,
     Retention,

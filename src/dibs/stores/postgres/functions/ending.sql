@@ -6,9 +6,19 @@ $$ SELECT CASE WHEN a IS NULL THEN b WHEN b IS NULL THEN a ELSE a + b END $$;
 CREATE OR REPLACE FUNCTION dibs.plus(a bigint, b bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS
 $$ SELECT CASE WHEN a IS NULL THEN b WHEN b IS NULL THEN a ELSE a + b END $$;
 
--- Usage is told as totals: what is told replaces what was known, field by field.
-CREATE OR REPLACE FUNCTION dibs.merge_usage(known text, told jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS
-$$ SELECT coalesce(known::jsonb, '{}') || coalesce(jsonb_strip_nulls(nullif(told, 'null')), '{}') $$;
+-- Usage is told as totals: what is told replaces what was known, field by field. A cost with a price was computed: it
+-- does not replace what the agent itself told, and is unknown once there are newer tokens that nobody could price.
+CREATE OR REPLACE FUNCTION dibs.merge_usage(known text, told jsonb) RETURNS jsonb LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN t ? 'cost_usd' AND t ? 'price' AND k ? 'cost_usd' AND NOT k ? 'price' THEN k || (t - 'cost_usd' - 'price')
+        WHEN t ? 'cost_usd' THEN (k - 'price') || t
+        WHEN (t ? 'tokens_in' OR t ? 'tokens_out') AND k ? 'price' THEN (k - 'cost_usd' - 'price') || t
+        ELSE k || t
+    END
+    FROM (
+        SELECT coalesce(known::jsonb, '{}') AS k, coalesce(jsonb_strip_nulls(nullif(told, 'null')), '{}') AS t
+    ) m
+$$;
 
 -- Move a task whose final state is in `w` from `work` to `ended`. `p_held`: somebody still works on it (it was
 -- cancelled), and that attempt is written later.
@@ -46,10 +56,13 @@ DECLARE
 BEGIN
     SELECT * INTO e FROM dibs.ended WHERE n = p_n;
     used := dibs.merge_usage(e.usage, p_told);
-    INSERT INTO dibs.attempts VALUES (
+    INSERT INTO dibs.attempts (
+        n, fence, number, agent, model, outcome, status, digest, reason, error, fingerprint, exit_code, retry_at,
+        started_at, ended_at, cost_usd, tokens_in, tokens_out, turns, price
+    ) VALUES (
         p_n, e.fence, 0, coalesce(e.agent, ''), coalesce(used->>'model', e.model), 'cancelled', 'cancelled', '', e.reason,
         NULL, NULL, NULL, NULL, e.started_at, p_at, (used->>'cost_usd')::float8, (used->>'tokens_in')::bigint,
-        (used->>'tokens_out')::bigint, (used->>'turns')::bigint
+        (used->>'tokens_out')::bigint, (used->>'turns')::bigint, used->>'price'
     );
     UPDATE dibs.ended x SET
         cost_usd = dibs.plus(x.cost_usd, (used->>'cost_usd')::float8),

@@ -213,11 +213,14 @@ BEGIN
         again_at := p_at + round(coalesce((p_more->>'delay_s')::float8, 0) * 1000000)::bigint;
         w.retry_at := again_at;
     END IF;
-    INSERT INTO dibs.attempts VALUES (
+    INSERT INTO dibs.attempts (
+        n, fence, number, agent, model, outcome, status, digest, reason, error, fingerprint, exit_code, retry_at,
+        started_at, ended_at, cost_usd, tokens_in, tokens_out, turns, price
+    ) VALUES (
         p_n, p_fence, CASE WHEN counts THEN w.attempts ELSE 0 END, coalesce(w.agent, ''),
         coalesce(used->>'model', w.model), outcome, next, p_digest, reason, error, p_more->>'fingerprint',
         (p_more->>'exit_code')::integer, w.retry_at, w.started_at, p_at, (used->>'cost_usd')::float8,
-        (used->>'tokens_in')::bigint, (used->>'tokens_out')::bigint, (used->>'turns')::bigint
+        (used->>'tokens_in')::bigint, (used->>'tokens_out')::bigint, (used->>'turns')::bigint, used->>'price'
     );
     word := 'settled';
     facts := json_build_array(outcome, next, w.retry_at);

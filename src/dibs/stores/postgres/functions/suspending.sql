@@ -7,11 +7,11 @@ DECLARE
 BEGIN
     INSERT INTO dibs.attempts (
         n, fence, number, agent, model, outcome, status, digest, reason, started_at, ended_at, cost_usd, tokens_in,
-        tokens_out, turns
+        tokens_out, turns, price
     ) VALUES (
         w.n, w.fence, 0, coalesce(w.agent, ''), coalesce(used->>'model', w.model), 'suspended', p_status, '',
         'suspended', w.started_at, p_at, (used->>'cost_usd')::float8, (used->>'tokens_in')::bigint,
-        (used->>'tokens_out')::bigint, (used->>'turns')::bigint
+        (used->>'tokens_out')::bigint, (used->>'turns')::bigint, used->>'price'
     );
     UPDATE dibs.work x SET
         status = p_status, agent = NULL, lease_expires_at = NULL, timeout_at = NULL, due_at = NULL, confirmed = false,

@@ -94,7 +94,7 @@ BEGIN
                         SELECT string_agg(
                             json_build_array(
                                 a.number, a.fence, a.agent, a.outcome, a.model, a.reason, a.error, a.fingerprint, a.exit_code,
-                                a.started_at, a.ended_at, a.cost_usd, a.tokens_in, a.tokens_out, a.turns
+                                a.started_at, a.ended_at, a.cost_usd, a.tokens_in, a.tokens_out, a.turns, a.price
                             )::text,
                             ',' ORDER BY a.fence
                         )
