@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from dibs.stores.postgres.engine import Engine
 
-_BLOCKED = "SELECT cardinality(pg_blocking_pids($1)) > 0"
+_BLOCKED = "SELECT pg_blocking_pids($1) && $2::int[]"
 _STUCK_S = 10.0
 _TRIES = 10
 
@@ -184,12 +184,15 @@ class Stage:
                     if not task.done() and not session.is_parked
                 ]
                 parked = [session for session in sessions if session.is_parked]
-                if not moving or (parked and all([await self._is_blocked(session) for session in moving])):
+                if not moving or (parked and all([await self._is_blocked(session, parked) for session in moving])):
                     return parked
                 await asyncio.sleep(0.001)
 
-    async def _is_blocked(self, session: Session) -> bool:
-        return bool(await self._watch.fetchval(_BLOCKED, session.pid)) and not session.is_parked
+    async def _is_blocked(self, session: Session, parked: list[Session]) -> bool:
+        """Whether it waits for one that is parked. A stranger, such as a vacuum, is in its way for a moment only: who
+        waits for that is still moving, or the same order would have other choices in another run."""
+        blocked = await self._watch.fetchval(_BLOCKED, session.pid, [other.pid for other in parked])
+        return bool(blocked) and not session.is_parked
 
     async def _loose_ends(self) -> list[str]:
         """What `check` does not look at, and what lets a task's own end find who depends on it."""

@@ -63,6 +63,38 @@ async def finish(queue: Queue, *tasks: Task) -> None:
         await queue.complete(claim)
 
 
+def test_a_stranger_who_is_in_the_way_for_a_moment_changes_no_order(postgres_url: str) -> None:
+    async def run() -> None:
+        async with Stage(postgres_url) as stage:
+            stranger = await stage.store._engine.connect()
+            going: list[asyncio.Task[Any]] = []
+
+            async def prepare(queue: Queue) -> Any:
+                await finish(queue, await queue.add("parent"))
+                if len(going) < 3:
+                    await stranger.execute(f"BEGIN; {stage.store._engine.text('LOCK TABLE dibs.specs')}")
+                    going.append(asyncio.create_task(leave()))
+
+            async def leave() -> None:
+                await asyncio.sleep(0.1)
+                await stranger.execute("COMMIT")
+
+            async def check(queue: Queue, _: Any, answers: list[Any]) -> None:
+                await asyncio.gather(*going)
+                await finish(queue, *answers)
+
+            def verbs(_: Any) -> Any:
+                return lambda queue: queue.add("parent"), lambda queue: queue.add("parent")
+
+            try:
+                # Two steps each, in any order.
+                assert await stage.every_order(prepare, verbs, check) == 6
+            finally:
+                stranger.terminate()
+
+    asyncio.run(run())
+
+
 def test_two_parents_that_complete_at_once_free_their_child(postgres_url: str) -> None:
     async def prepare(queue: Queue) -> Any:
         a, b = await queue.add_many([NewTask("parent"), NewTask("parent")])
