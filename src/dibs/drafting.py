@@ -319,6 +319,7 @@ def _make_frame(spec: NewTask, project: str) -> _Frame:
         "tags": validation.names(spec.tags, "tags"),
         "user": _optional(spec.user, "user"),
         "created_by": _optional(spec.created_by, "created_by"),
+        "expects": None if spec.expects is None else _contract(spec.expects),
         "approval": validation.flag(spec.approval, "approval"),
     }
     defaults = {name: value for name, value in fields.items() if value not in (None, ())}
@@ -356,6 +357,13 @@ def _dag_id(dag: Any) -> str:
 
 def _optional(value: Any, field: str) -> str | None:
     return None if value is None else validation.text(value, field)
+
+
+def _contract(expects: Any) -> Any:
+    """What is expected of the output, if it can be checked here and now. Tasks without it do not pay for the import."""
+    from dibs import checking
+
+    return checking.accepted(expects)
 
 
 def _locks(value: Any) -> tuple[str, ...]:

@@ -452,6 +452,9 @@ class Queue(Pausing):
     ) -> Settled:
         """The work is done. Saying it again is answered the same; saying something else raises IllegalTransition.
 
+        Output that is not what the task expects is refused: the answer's outcome is `rejected`, the attempt has ended
+        like one that failed with `invalid_output`, and the next one finds the reasons in its `previous_attempts`.
+        A command that it must pass is run here, in this process's folder, while the lease is kept.
         Cost and tokens: as for `renew`.
         """
         if artifacts:
@@ -462,7 +465,13 @@ class Queue(Pausing):
             )
         used = await self._used(claim, cost, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
         snapshot = await self._snapshot(claim)
-        return await self._settle_one(settling.completed(snapshot, output, usage=used, decision=decision))
+        done = settling.completed(snapshot, output, usage=used, decision=decision)
+        if settling.runs_commands(snapshot):
+            # Few tasks have them; nobody else pays for the import.
+            from dibs import judging
+
+            return await self._settle_one(await judging.settlement(self, snapshot, done, blocking=self._blocking))
+        return await self._settle_one(settling.checked(snapshot, done, draw=self.draw, poison=self.poison))
 
     async def fail(
         self,

@@ -18,7 +18,7 @@ from dibs.rules import limits, retry, validation
 from dibs.stores.values import BY_DUTY, Settlement, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from dibs.model.claim import Claim
     from dibs.stores.values import Expired
@@ -62,6 +62,58 @@ def completed(
         usage=usage,
         memory=_memory(claim, output=value, output_size=len(body)),
     )
+
+
+def runs_commands(claim: Claim) -> bool:
+    """Whether commands must be run before the work is completed, which takes time."""
+    if claim.task.expects is None:
+        return False
+    from dibs import checking
+
+    return bool(checking.commands(claim.task.expects))
+
+
+def checked(
+    claim: Claim, done: Settlement, *, draw: Callable[[], float], poison: retry.PoisonPolicy | None = None
+) -> Settlement:
+    """A completion, if it is what the task expects; else its rejection, which is tried again like a failure.
+
+    Raises Unavailable or Invalid where the contract cannot be checked; nothing is decided then.
+    """
+    if claim.task.expects is None:
+        return done
+    # Tasks that expect nothing do not pay for the import.
+    from dibs import checking
+
+    output, decision = done.output or b"null", done.decision or b"null"
+    refusal = checking.refusal(claim.task.expects, output, decision)
+    return judged(claim, done, refusal, draw=draw, poison=poison)
+
+
+def judged(
+    claim: Claim,
+    done: Settlement,
+    refusal: str | None,
+    *,
+    draw: Callable[[], float],
+    poison: retry.PoisonPolicy | None = None,
+) -> Settlement:
+    """A completion that was checked: itself, or its rejection with the reasons."""
+    if refusal is None:
+        return done
+    rejected = failed(
+        claim,
+        refusal,
+        draw=draw(),
+        reason="invalid_output",
+        exit_code=done.exit_code,
+        usage=done.usage,
+        outcome=Outcome.REJECTED,
+        poison=poison,
+    )
+    # What was handed in tells whether it is said again, not how it was judged.
+    rejected.digest = _digest(b"rejected", done.output or b"null", done.decision or b"null")
+    return rejected
 
 
 def failed(

@@ -39,6 +39,8 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "user": st.just("grace"),
     "title": st.just("A title"),
     "context": st.just({"goal": "g"}),
+    # Work completes with 0 more often than not.
+    "expects": st.sampled_from([{"validation": "regex", "pattern": "[1-9]"}, {"validation": "decision-report"}]),
 }
 
 # Most tasks are plain; a few options at a time are enough to meet.

@@ -233,3 +233,26 @@ def test_the_twentieth_rate_limit_in_a_row_counts_as_a_failure() -> None:
 
 def test_a_rate_limit_that_shall_not_be_retried_is_a_dead_letter() -> None:
     assert limited(retry=False).next is Status.DEAD_LETTERED
+
+
+def test_a_rejected_output_is_tried_again_like_a_failure() -> None:
+    refused = Failure("invalid_output", "refused by regex: no link", outcome=Outcome.REJECTED)
+    verdict = after_failure(a_task(retry=Retry(delay=5, jitter=0)), [], "ann", refused, draw=0.5)
+    assert (verdict.next, verdict.delay_s, verdict.counts_attempt) == (Status.RETRYING, 5, True)
+    assert after_failure(a_task(attempts=9), [], "ann", refused, 0.5).next is Status.DEAD_LETTERED
+    picky = Retry(no_retry_on=("invalid_output",))
+    assert after_failure(a_task(retry=picky), [], "ann", refused, 0.5).next is Status.DEAD_LETTERED
+
+
+def test_outputs_that_are_rejected_for_the_same_reason_make_no_poison_pill() -> None:
+    refused = Failure("invalid_output", "boom", outcome=Outcome.REJECTED)
+    past = tried("ann", "bob", "ann", outcome=Outcome.REJECTED)
+    for attempt in past:
+        attempt.fingerprint = fingerprint("invalid_output", "boom")
+    assert after_failure(a_task(attempts=3), past, "bob", refused, 0.5).next is Status.RETRYING
+
+
+def test_rejected_attempts_belong_to_this_life() -> None:
+    past = tried("ann", "bob") + tried("ann", outcome=Outcome.REJECTED)
+    # Two of the three were counted since it was retried by hand, so the first does not make this one the third.
+    assert after_failure(a_task(attempts=2), past, "ann", BOOM, 0.5).poison_pill is False

@@ -234,7 +234,9 @@ def test_other_names_are_refused(values: object, why: str) -> None:
 
 
 def test_a_plain_new_task_asks_for_nothing_unsupported() -> None:
-    validation.unsupported(NewTask("x", {"a": 1}, provider="anthropic", locks=[], tags=["t"]))
+    validation.unsupported(
+        NewTask("x", {"a": 1}, provider="anthropic", locks=[], tags=["t"], expects={"validation": "none"})
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,7 +246,6 @@ def test_a_plain_new_task_asks_for_nothing_unsupported() -> None:
         ("max_cost", 0),
         ("max_tokens", 5),
         ("max_turns", 5),
-        ("expects", {"schema": {}}),
         ("coalesce_key", "k"),
         ("coalesce_window", 9),
     ],

@@ -84,6 +84,23 @@ def test_a_retrying_task_says_what_failed_and_when_it_is_tried_again() -> None:
     assert why.blockers[0].until == later
 
 
+def test_a_rejected_task_says_that_its_output_was_refused_and_why() -> None:
+    error = 'refused by json-schema for 2 reasons: /price: the value is not of type "number"\n/name: …'
+    fields: dict[str, Any] = {"error": error, "reason": "invalid_output", "attempts": 1, "expects": {"validation": "…"}}
+    why = ask(task(Status.RETRYING, retry_at=NOON + timedelta(seconds=10), **fields))
+    assert why.explanation == "Its last output was refused; it will be tried again in 10 s (1 of 3 attempts used)."
+    assert why.blockers[0].detail == error.splitlines()[0]
+    assert why.blockers[0].help == "dibs history task_1"
+    gone = ask(task(Status.DEAD_LETTERED, **fields))
+    assert gone.explanation == "It is a dead letter (invalid_output) after 1 attempt."
+    assert gone.blockers[0].detail == error.splitlines()[0]
+
+
+def test_an_agent_that_calls_its_own_output_invalid_has_failed() -> None:
+    why = ask(task(Status.RETRYING, error="I cannot parse this", reason="invalid_output", attempts=1))
+    assert why.explanation.startswith("Its last attempt failed (invalid_output); ")
+
+
 def test_a_traceback_is_known_by_its_last_line() -> None:
     text = "Traceback (most recent call last):\n  File …\nValueError: no such page"
     why = ask(task(Status.RETRYING, error=text, reason="error", attempts=1))

@@ -116,3 +116,8 @@ def odd_checkpoint(ctx: Any) -> None:
 
 def context_of(ctx: Any) -> Any:
     return ctx.context
+
+
+def decide(ctx: Any) -> str:
+    ctx.decide({"decision": "tea", "reasoning": "it was there"})
+    return "out"

@@ -48,5 +48,5 @@ class Outcome(StrEnum):
 FINAL = frozenset({Status.COMPLETED, Status.DEAD_LETTERED, Status.CANCELLED})
 ENDED_BADLY = frozenset({Status.DEAD_LETTERED, Status.CANCELLED})
 HELD = frozenset({Status.CLAIMED, Status.RUNNING, Status.VALIDATING})
-COUNTED = frozenset({Outcome.COMPLETED, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.EXPIRED})
+COUNTED = frozenset({Outcome.COMPLETED, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.EXPIRED, Outcome.REJECTED})
 FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.EXPIRED, Outcome.RATE_LIMITED, Outcome.REJECTED})

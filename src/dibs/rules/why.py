@@ -105,17 +105,12 @@ def _retrying(task: Task, now: int) -> tuple[str, list[Blocker]]:
             f"It was given back and will be offered again {when}.",
             [Blocker(kind="retry", detail=f"released; offered again {when}", until=task.retry_at)],
         )
+    refused = task.expects is not None and task.reason == "invalid_output"
+    failed = "Its last output was refused" if refused else f"Its last attempt failed ({task.reason})"
+    detail = _first_line(task.error) if refused else f"failed with {task.reason}: {_first_line(task.error)}"
     return (
-        f"Its last attempt failed ({task.reason}); it will be tried again {when}"
-        f" ({task.attempts} of {task.max_attempts} attempts used).",
-        [
-            Blocker(
-                kind="retry",
-                detail=f"failed with {task.reason}: {_first_line(task.error)}",
-                until=task.retry_at,
-                help=f"dibs history {task.id}",
-            )
-        ],
+        f"{failed}; it will be tried again {when} ({task.attempts} of {task.max_attempts} attempts used).",
+        [Blocker(kind="retry", detail=detail, until=task.retry_at, help=f"dibs history {task.id}")],
     )
 
 

@@ -196,11 +196,17 @@ class Context(Facts):
         """
         self._line.work.spend(**spending(usd, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written))
 
+    def decide(self, report: Any) -> None:
+        """Say what was decided and why, in JSON: the decision of this attempt if it completes. The last one counts."""
+        check_decision(report)
+        self._line.work.decision = report
+
 
 class SyncContext(Facts):
     """What a handler in a thread or a child process is given as `ctx`: the same verbs, blocking.
 
-    `call` carries a verb to the worker and waits for its answer; `tell` carries what needs none (log lines, spending).
+    `call` carries a verb to the worker and waits for its answer; `tell` carries what needs none (log lines, spending,
+    decisions).
     """
 
     def __init__(
@@ -279,6 +285,11 @@ class SyncContext(Facts):
         spent = spending(usd, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
         self._tell("spend", spent)
 
+    def decide(self, report: Any) -> None:
+        """As `Context.decide`."""
+        check_decision(report)
+        self._tell("decide", {"report": report})
+
 
 def hear(work: Work, verb: str, arguments: dict[str, Any]) -> None:
     """What `SyncContext` tells without waiting, applied to the work."""
@@ -286,6 +297,8 @@ def hear(work: Work, verb: str, arguments: dict[str, Any]) -> None:
         work.log(**arguments)
     elif verb == "spend":
         work.spend(**arguments)
+    elif verb == "decide":
+        work.decision = arguments["report"]
 
 
 def step_digest(fn: Callable[..., Any], args: tuple[Any, ...]) -> str:
@@ -314,6 +327,11 @@ def spending(
         validation.text(model, "model")
     check_tokens(Tokens(read=tokens_in or 0, cached=tokens_cached or 0, cache_written=tokens_cache_written or 0))
     return {"usd": usd, "model": model, **counts}
+
+
+def check_decision(report: Any) -> None:
+    """Refuse what the completion could not carry, while the handler can still do something about it."""
+    validation.json_bytes(report, "decision", max_bytes=validation.MAX_PAYLOAD_BYTES)
 
 
 def _named(thing: Any) -> str:

@@ -65,11 +65,13 @@ class Suspend(BaseException):
 
 
 class Completed(Struct):
-    """The handler returned."""
+    """The handler returned. `judged`: its output was checked already, and `refusal` is what is against it."""
 
     output: Any = None
     exit_code: int | None = None
     sanitized: bool = False
+    judged: bool = False
+    refusal: str | None = None
 
 
 class Failed(Struct):

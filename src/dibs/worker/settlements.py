@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, Any, assert_never
 
-from dibs import settling
-from dibs.errors import Invalid
+from dibs import checking, proving, settling
+from dibs.errors import Invalid, Unavailable
 from dibs.model.status import Outcome
-from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Released, Suspended
+from dibs.worker.outcomes import Completed, Ending, Fail, Failed, Lost, Released, Suspended
 from dibs.worker.work import Stop
 
 if TYPE_CHECKING:
@@ -23,15 +23,21 @@ def settlement(work: Work, ending: Ending, queue: Queue) -> Settlement | None:
         case Completed():
             try:
                 sanitized = ending.sanitized or work.sanitized
-                done = settling.completed(claim, ending.output, usage=usage, sanitized=sanitized)
-                done.exit_code = ending.exit_code
-                return done
+                done = settling.completed(
+                    claim, ending.output, usage=usage, decision=work.decision, sanitized=sanitized
+                )
             except Invalid as error:
                 failure = Failed(error.message, reason="invalid_output", retry=False)
                 return settlement(work, failure, queue)
+            done.exit_code = ending.exit_code
+            if claim.task.expects is None:
+                return done
+            _use_the_handlers_retry(work)
+            if ending.judged:
+                return settling.judged(claim, done, ending.refusal, draw=queue.draw, poison=queue.poison)
+            return settling.checked(claim, done, draw=queue.draw, poison=queue.poison)
         case Failed():
-            if claim.task.retry is None:
-                claim.task.retry = work.handler.retry
+            _use_the_handlers_retry(work)
             return settling.failed(
                 claim,
                 ending.error,
@@ -52,6 +58,20 @@ def settlement(work: Work, ending: Ending, queue: Queue) -> Settlement | None:
             return None
         case _:
             assert_never(ending)
+
+
+def must_be_checkable(expects: Any) -> None:
+    """Nobody shall pay for work whose output cannot be checked: where it cannot, the attempt fails before it begins."""
+    try:
+        proving.must_be_runnable(checking.commands(expects))
+    except (Invalid, Unavailable) as error:
+        raise Fail(f"its output could not be checked: {error.message}") from None
+
+
+def _use_the_handlers_retry(work: Work) -> None:
+    """It holds where the task says nothing."""
+    if work.claim.task.retry is None:
+        work.claim.task.retry = work.handler.retry
 
 
 def stopped(work: Work, ending: Ending) -> Ending:

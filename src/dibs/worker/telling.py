@@ -48,8 +48,9 @@ def tell_settled(work: Work, settlement: Settlement, answer: Settled | DibsError
     elif settlement.outcome is Outcome.RELEASED:
         log.info("released %s after %s", _called(work), took)
     else:
+        failed = "rejected" if settlement.outcome is Outcome.REJECTED else "failed"
         error = _headline(settlement.error or settlement.reason or "no error was given")
-        log.info("failed %s after %s: %s; %s", _called(work), took, error, _what_follows(settlement, answer))
+        log.info("%s %s after %s: %s; %s", failed, _called(work), took, error, _what_follows(settlement, answer))
 
 
 def _headline(error: str) -> str:

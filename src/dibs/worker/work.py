@@ -40,13 +40,14 @@ class Work:
 
     Instants here are this process's monotonic clock: `lease_until` is when the lease may end at the
     earliest, `ends_at` when the timeout does. `group` is the process group that does the work, if one does.
-    `sanitized`: something it recorded could not be kept as it was.
+    `sanitized`: something it recorded could not be kept as it was. `decision`: what it decided, for its completion.
     """
 
     __slots__ = (
         "arrived",
         "began",
         "claim",
+        "decision",
         "ended",
         "ends_at",
         "group",
@@ -92,6 +93,7 @@ class Work:
         self.over = False
         self.sanitized = False
         self.suspended = False
+        self.decision: Any = None
         self.prices = prices
         self.spending: Spending | None = None
         self.usage: Usage | None = None

@@ -27,7 +27,7 @@ from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Suspended, end
 from dibs.worker.pace import Pace
 from dibs.worker.presence import Presence
 from dibs.worker.renewals import Renewals
-from dibs.worker.settlements import settlement, stopped
+from dibs.worker.settlements import must_be_checkable, settlement, stopped
 from dibs.worker.settler import Settler
 from dibs.worker.sweep import Sweep, keep_last_lines
 from dibs.worker.telling import tell_suspended, tell_taken
@@ -316,6 +316,8 @@ class Worker:
         handler = work.handler
         ending: Ending
         try:
+            if work.claim.task.expects is not None:
+                must_be_checkable(work.claim.task.expects)
             if handler.executor == "coroutine":
                 signature = handler.call
                 assert signature is not None
@@ -325,6 +327,8 @@ class Worker:
                 ending = Completed(await handler.function(**arguments))
             else:
                 ending = await self._executors.run(work)
+            if work.claim.task.expects is not None and isinstance(ending, Completed) and not work.suspended:
+                ending = await self._executors.judge(work, ending)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and handler.executor == "coroutine":
                 # Somebody interrupts this process; from a thread or child it is only how a handler failed.

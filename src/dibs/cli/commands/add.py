@@ -74,7 +74,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--tag", metavar="T", dest="tags", action="append", help="to find it by; may be repeated")
     add("--user", metavar="U", help="for whom")
     add("--created-by", metavar="WHO", help="by whom")
-    add("--expects", metavar="JSON|@file", help=LATER)
+    add("--expects", metavar="JSON|@file", help='what its output must be like: {"validation": "json-schema", …}')
     add("--approval", action="store_true", help="a person must approve it before it runs: `dibs inbox`")
     add("--context", metavar="JSON|@file|-", help="goal, constraints, related_files, decisions …")
 

@@ -192,6 +192,7 @@ def _print_task(task: Task, why: Why, attempts: list[Attempt]) -> None:
         )
     )
     _print_value("payload", task.payload, task.id)
+    _print_value("expects", task.expects, task.id)
     _print_value("output", task.output, task.id, " (broken characters replaced)" if task.output_sanitized else "")
     _print_value("decision", task.decision, task.id)
     if task.error:

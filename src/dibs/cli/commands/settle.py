@@ -9,6 +9,7 @@ from dibs.cli.connecting import opened
 from dibs.cli.output import print_json
 from dibs.cli.parsing import Command, given, moment, whole
 from dibs.cli.values import read_json, read_output
+from dibs.errors import Invalid
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -29,8 +30,25 @@ def complete(args: Namespace) -> int:
         options["decision"] = read_json(args.decision, "decision")
     with opened(args) as queue:
         settled = queue.complete((args.id, args.fence), output, **options)
+        if settled.outcome == "rejected":
+            raise _rejected(args, queue, settled)
         _tell(args, queue, settled)
     return 0
+
+
+def _rejected(args: Namespace, queue: Any, settled: Any) -> Invalid:
+    """The output was not what the task expects. The claim has ended all the same, and where the task went is told."""
+    from dibs.rules.contracts import MAX_REASONS
+
+    if args.json:
+        print_json(settled)
+    else:
+        print(settled.status)
+    error = next((attempt.error for attempt in queue.history(args.id) if attempt.fence == args.fence), None)
+    lines = (error or "refused").splitlines()
+    # More than the reasons there can be: the last words of a command, left as they are.
+    told = "; ".join(lines) + "." if len(lines) <= MAX_REASONS else "\n".join(lines) + "\n"
+    return Invalid(f"the output was {told} The task is {settled.status}.", code="invalid_output", field="output")
 
 
 def fail_arguments(parser: ArgumentParser) -> None:
@@ -76,6 +94,7 @@ COMMANDS = {
     "complete": Command(
         complete_arguments,
         complete,
+        about="Output that is not what the task expects is refused: exit code 2, the reasons, and where the task went.",
         example="dibs complete task_01j… --fence 1 --output '{\"answer\": 42}' --cost 0.03",
     ),
     "fail": Command(

@@ -13,7 +13,7 @@
 
 `open_queue` is called with the test's clock, more than once in some tests, and must reach the same, at
 first empty, storage each time within a test; set `shared = False` where a second client is not possible. The
-tests need pytest and nothing else.
+tests need pytest, and `dibs[contracts]` for what they say of output contracts.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from dibs.testing.conformance.beneath import Beneath
 from dibs.testing.conformance.breakers import Breakers
 from dibs.testing.conformance.cancelling import Cancelling
 from dibs.testing.conformance.claiming import Claiming
+from dibs.testing.conformance.contracts import Contracts
 from dibs.testing.conformance.costs import Costs
 from dibs.testing.conformance.dags import Dags
 from dibs.testing.conformance.deadletters import DeadLetters
@@ -41,6 +42,7 @@ class StoreConformance(
     Breakers,
     Cancelling,
     Claiming,
+    Contracts,
     Costs,
     Counting,
     Dags,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.worker.executors.command import run_command
 from dibs.worker.executors.minder import Minder
 from dibs.worker.executors.process import Children, run_in_process
+from dibs.worker.executors.proofs import judged
 from dibs.worker.executors.threads import DaemonThreads, run_in_thread
 from dibs.worker.line import Line
 from dibs.worker.outcomes import Completed
@@ -35,6 +36,10 @@ class Executors:
                 return await run_in_process(Line(work, self._queue), self._threads, self._children)
             case _:
                 return await run_command(work, self._threads, self._minder, self._queue.url)
+
+    async def judge(self, work: Work, ending: Completed) -> Ending:
+        """Run what the task's contract wants to be run before its work is completed."""
+        return await judged(work, ending, self._threads, self._minder, self._queue.url)
 
     def close(self) -> None:
         """Let go of idle threads and children. Busy ones have been stopped, or left to themselves, before."""

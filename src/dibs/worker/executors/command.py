@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 from msgspec import DecodeError
 from msgspec.json import decode, encode
 
-from dibs.rules import validation
+from dibs.rules import contracts, validation
 from dibs.worker.executors.groups import enter_group, leave_group, relay
 from dibs.worker.executors.templates import fill
 from dibs.worker.outcomes import Completed, Ending, Failed
@@ -72,7 +72,7 @@ def _run(work: Work, argv: list[str], minder: Minder, url: str) -> Ending:
                 leave_group(work)
                 process.wait()
                 minder.forget(process.pid)
-        return _ending(argv, process.returncode, pump)
+        return _ending(work, argv, process.returncode, pump)
     finally:
         os.unlink(path)
 
@@ -89,7 +89,7 @@ def _environment(work: Work, url: str, path: str) -> dict[str, str]:
     }
 
 
-def _ending(argv: list[str], code: int, pump: _Pump) -> Ending:
+def _ending(work: Work, argv: list[str], code: int, pump: _Pump) -> Ending:
     tail = pump.tail.strip()
     said = f":\n{tail}" if tail else ", and wrote nothing to stderr"
     if code < 0:
@@ -106,10 +106,12 @@ def _ending(argv: list[str], code: int, pump: _Pump) -> Ending:
         )
     written = bytes(pump.output)
     try:
-        return Completed(decode(written), exit_code=0)
+        output = decode(written)
     except (DecodeError, UnicodeDecodeError, RecursionError):
         text, sanitized = validation.clean_text(written, validation.MAX_OUTPUT_BYTES)
         return Completed(text.rstrip("\n"), exit_code=0, sanitized=sanitized)
+    work.decision, _ = validation.clean(contracts.report_in(output, work.claim.task.expects))
+    return Completed(output, exit_code=0)
 
 
 class _Pump:

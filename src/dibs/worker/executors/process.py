@@ -123,7 +123,7 @@ async def run_in_process(line: Line, threads: DaemonThreads, children: Children)
     loop = asyncio.get_running_loop()
 
     def answer(verb: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        if verb in ("log", "spend"):
+        if verb in ("log", "spend", "decide"):
             hear(work, verb, arguments)
             return {}
         try:

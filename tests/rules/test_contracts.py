@@ -1,0 +1,199 @@
+"""What `expects` may say, what satisfies a decision report, and how a refusal reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dibs.errors import Invalid
+from dibs.rules import contracts
+from dibs.rules.contracts import Check, parse
+
+LINK = {"validation": "regex", "pattern": "https?://"}
+PATTERN = {"pattern": "x"}
+MAKE = {"validation": "command", "argv": ["make"]}
+
+
+@pytest.mark.parametrize(
+    ("expects", "checks"),
+    [
+        ({"validation": "none"}, []),
+        ({"type": "markdown", "validation": "none"}, []),
+        ({"validation": ["none"]}, []),
+        (
+            {"validation": "json-schema", "schema": {"type": "object"}},
+            [Check("json-schema", schema={"type": "object"})],
+        ),
+        ({"validation": "json-schema", "schema": False}, [Check("json-schema", schema=False)]),
+        (LINK, [Check("regex", pattern="https?://")]),
+        ({**LINK, "full": True}, [Check("regex", pattern="https?://", full=True)]),
+        ({"validation": "decision-report"}, [Check("decision-report", fields=("decision", "reasoning"))]),
+        ({"validation": "decision-report", "fields": ["b", "a", "b"]}, [Check("decision-report", fields=("b", "a"))]),
+        (
+            {"type": "json", "validation": ["decision-report", "json-schema"], "schema": {}, "fields": ["why"]},
+            [Check("decision-report", fields=("why",)), Check("json-schema", schema={})],
+        ),
+        (
+            {"validation": ["regex", {"validation": "regex", "pattern": "^#", "full": False}], "pattern": "x"},
+            [Check("regex", pattern="x"), Check("regex", pattern="^#")],
+        ),
+        ({"validation": LINK}, [Check("regex", pattern="https?://")]),
+        ({"validation": "command", "argv": ["make", ""]}, [Check("command", argv=("make", ""), timeout_s=300.0)]),
+        (
+            {"validation": "test-pass", "argv": ["pytest", "-q"], "timeout": "5s"},
+            [Check("command", argv=("pytest", "-q"), timeout_s=5.0)],
+        ),
+        (
+            {"validation": ["command", "regex", {"validation": "test-pass", "argv": ["b"]}], "argv": ["a"], **PATTERN},
+            [Check("command", argv=("a",)), Check("regex", pattern="x"), Check("command", argv=("b",))],
+        ),
+    ],
+)
+def test_a_contract_is_read_as_its_checks_in_order(expects: Any, checks: list[Check]) -> None:
+    assert list(parse(expects)) == checks
+
+
+@pytest.mark.parametrize(
+    ("expects", "why"),
+    [
+        (5, "must be an object"),
+        ("regex", "must be an object"),
+        ({}, "names its validation"),
+        ({"schema": {}}, "names its validation"),
+        ({"validation": None}, "must be json-schema, regex, decision-report, command or none, not None"),
+        ({"validation": "vibes"}, "not 'vibes'"),
+        ({"validation": ["regex", 5], "pattern": "x"}, "not 5"),
+        ({"validation": [{"pattern": "x"}]}, "not None"),
+        ({"validation": [{"validation": ["regex"]}]}, r"not \['regex'\]"),
+        ({"validation": []}, "must name 1 to 20 checks, not 0"),
+        ({"validation": [LINK] * 21}, "must name 1 to 20 checks, not 21"),
+        ({"validation": ["none", "regex"], "pattern": "x"}, "none stands alone"),
+        ({"validation": ["regex", "regex"], "pattern": "x"}, "regex is named twice"),
+        ({"validation": "none", "type": 5}, "type must be a word"),
+        ({"validation": "none", "type": " "}, "type must be a word"),
+        ({"validation": "none", "type": "x" * 201}, "type must be a word"),
+        ({"validation": "none", "type": "a\nb"}, "type must be a word"),
+        ({"validation": "none", "pattern": "x"}, "pattern is for regex, which its validation does not name"),
+        ({"validation": "none", "colour": "x"}, "it has no 'colour'; it takes type, validation"),
+        ({**LINK, "patern": "x"}, "it has no 'patern'; it takes type, validation, pattern, full"),
+        ({"validation": [{**LINK, "type": "text"}]}, "it has no 'type'; it takes validation, pattern, full"),
+        ({"validation": [LINK], "pattern": "x"}, "pattern is for regex"),
+        ({"validation": "json-schema"}, "json-schema needs a schema"),
+        ({"validation": "json-schema", "schema": [1]}, "json-schema needs a schema"),
+        ({"validation": "regex"}, "regex needs a pattern"),
+        ({"validation": "regex", "pattern": ""}, "regex needs a pattern"),
+        ({"validation": "regex", "pattern": 5}, "regex needs a pattern"),
+        ({"validation": "regex", "pattern": "x" * 2001}, "1 to 2,000 characters"),
+        ({**LINK, "full": "yes"}, "full must be true or false, not 'yes'"),
+        ({"validation": "command"}, "command needs an argv"),
+        ({"validation": "test-pass", "argv": "pytest -q"}, "command needs an argv: a list"),
+        ({"validation": "command", "argv": []}, "1 to 100 texts"),
+        ({"validation": "command", "argv": ["a"] * 101}, "1 to 100 texts"),
+        ({"validation": "command", "argv": ["make", 5]}, "command needs an argv"),
+        ({"validation": "command", "argv": ["make", "a\0b"]}, "command needs an argv"),
+        ({"validation": "command", "argv": [" ", "a"]}, "must name the program to run"),
+        ({**MAKE, "timeout": "soon"}, "timeout must be a number of seconds or a text"),
+        ({**MAKE, "timeout": None}, "timeout must be a number of seconds or a text"),
+        ({**MAKE, "timeout": 0}, "timeout must be between"),
+        ({**MAKE, "timeout": "2h"}, "timeout must be between"),
+        ({**MAKE, "cwd": "/"}, "it has no 'cwd'; it takes type, validation, argv, timeout"),
+        ({"validation": ["command", "test-pass"], "argv": ["make"]}, "command is named twice"),
+        ({"validation": "decision-report", "fields": []}, "fields must be a list"),
+        ({"validation": "decision-report", "fields": "decision"}, "fields must be a list"),
+        ({"validation": "decision-report", "fields": ["a", 1]}, "fields must be a list"),
+        ({"validation": "decision-report", "fields": ["a", ""]}, "fields must be a list"),
+        ({"validation": "decision-report", "fields": [str(number) for number in range(51)]}, "1 to 50 names"),
+    ],
+)
+def test_a_contract_that_makes_no_sense_is_refused(expects: Any, why: str) -> None:
+    with pytest.raises(Invalid, match=why) as caught:
+        parse(expects)
+    assert (caught.value.field, caught.value.code) == ("expects", "invalid")
+
+
+@pytest.mark.parametrize("kind", ["judge", "llm-judge", "human"])
+def test_kinds_that_need_people_or_other_agents_are_not_supported_yet(kind: str) -> None:
+    for expects in (
+        {"validation": kind},
+        {"validation": ["regex", kind], "pattern": "x"},
+        {"validation": [{"validation": kind, "argv": ["make", "test"]}]},
+        {"validation": kind, "rubric": "is it true?"},
+    ):
+        with pytest.raises(Invalid, match=f"validation {kind} is not supported yet") as caught:
+            parse(expects)
+        assert (caught.value.field, caught.value.code) == ("expects", "not_supported_yet")
+
+
+@pytest.mark.parametrize(
+    ("decision", "faults"),
+    [
+        ({"decision": "tea", "reasoning": "cheaper", "more": 1}, []),
+        ({"decision": False, "reasoning": 0}, []),
+        (None, ["no decision was given; it must be an object with decision, reasoning"]),
+        ("tea", ["the decision is not an object with decision, reasoning"]),
+        ([], ["the decision is not an object with decision, reasoning"]),
+        ({}, ["decision.decision is missing", "decision.reasoning is missing"]),
+        ({"decision": None, "reasoning": " \n"}, ["decision.decision is empty", "decision.reasoning is empty"]),
+        ({"decision": [], "reasoning": {}}, ["decision.decision is empty", "decision.reasoning is empty"]),
+    ],
+)
+def test_a_decision_report_says_something_in_each_field(decision: Any, faults: list[str]) -> None:
+    assert contracts.report_faults(decision, ("decision", "reasoning")) == faults
+
+
+@pytest.mark.parametrize(
+    ("output", "expects", "report"),
+    [
+        ({"n": 1, "decision": {"decision": "x"}}, {"validation": "decision-report"}, {"decision": "x"}),
+        ({"decision": "x", "reasoning": "y"}, {"validation": "decision-report"}, {"decision": "x", "reasoning": "y"}),
+        ({"decision": {"decision": "x"}}, None, None),
+        ({"decision": {"decision": "x"}}, LINK, None),
+        ("text", {"validation": "decision-report"}, None),
+    ],
+)
+def test_a_program_prints_its_report_where_one_is_expected(output: Any, expects: Any, report: Any) -> None:
+    assert contracts.report_in(output, expects) == report
+
+
+def test_a_place_in_the_output_is_a_pointer() -> None:
+    assert contracts.place([]) == ""
+    assert contracts.place(["items", 3, "a/b~c"]) == "/items/3/a~1b~0c"
+    assert contracts.place(["x" * 1000]) == "/" + "x" * 59 + "…"
+
+
+def test_a_refusal_begins_with_its_first_reason() -> None:
+    assert contracts.refusal("regex", ["nothing\nmatches"]) == "refused by regex: nothing matches"
+    told = contracts.refusal("json-schema", ["/a: no", "/b: no"])
+    assert told == "refused by json-schema for 2 reasons: /a: no\n/b: no"
+
+
+def test_a_refusal_tells_ten_reasons_at_most_and_each_of_them_briefly() -> None:
+    lines = contracts.refusal("json-schema", ["x" * 1000] * 11).splitlines()
+    assert lines[0].startswith("refused by json-schema for more than 10 reasons: xxx")
+    assert lines[1:] == ["x" * 299 + "…"] * 9
+
+
+@pytest.mark.parametrize(
+    ("code", "written", "told"),
+    [
+        (1, b"", "refused by command: `make test` ended with exit code 1, and wrote nothing"),
+        (1, b" \n", "refused by command: `make test` ended with exit code 1, and wrote nothing"),
+        (2, b"no rule\nto make\n", "refused by command: `make test` ended with exit code 2\nno rule\nto make"),
+        (-9, b"half", "refused by command: `make test` was killed by signal 9\nhalf"),
+        (None, b"slow", "refused by command: `make test` was still running after its timeout of 60 s\nslow"),
+        (1, b"a\0\xff", "refused by command: `make test` ended with exit code 1\na\ufffd\ufffd"),
+    ],
+)
+def test_a_failed_command_is_told_by_its_end_and_its_last_words(code: int | None, written: bytes, told: str) -> None:
+    check = Check("command", argv=("make", "test"), timeout_s=60.0)
+    assert contracts.failed_command(check, code, written) == told
+
+
+def test_of_what_a_command_wrote_the_end_is_told() -> None:
+    written = ("é" * 50_000 + "the end\n").encode()
+    told = contracts.failed_command(Check("command", argv=("make",)), 1, written)
+    assert told.endswith("éé" + "the end")
+    assert len(told.partition("\n")[2]) == contracts.MAX_TAIL_CHARS
+    long = contracts.failed_command(Check("command", argv=("make", "x" * 1_000)), 1, b"")
+    assert len(long) < 500
