@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from asyncpg import UniqueViolationError
@@ -46,6 +47,7 @@ async def _add_one(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
     while True:
         numbers = lanes.known([lane]) or await lanes.numbers([lane])
         hint = engine.hint()
+        began = monotonic()
         now: int | None = await engine.value(
             _ADD_ONE,
             engine.at,
@@ -62,7 +64,7 @@ async def _add_one(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
             hint,
         )
         if now is not None:
-            engine.changed(hinted=hint is not None)
+            engine.changed(hint is not None, monotonic() - began)
             return now
         await lanes.refresh()
 

@@ -336,15 +336,16 @@ class Engine:
             return None
         return self._hints.with_commit()
 
-    def changed(self, hinted: bool = False) -> None:
-        """Something was committed here: wake who waits, tell the others, unless the commit did."""
+    def changed(self, hinted: bool = False, took_s: float | None = None) -> None:
+        """Something was committed here: wake who waits, tell the others, unless the commit did. `took_s`: how long it took,
+        if it was a small one."""
         loop = self._loop
         if loop is None or self._closed:
             return
         if self._portal is None and asyncio.get_running_loop() is loop:
-            self._hints.changed(hinted)
+            self._hints.changed(hinted, took_s)
         else:
-            loop.call_soon_threadsafe(self._hints.changed, hinted)
+            loop.call_soon_threadsafe(self._hints.changed, hinted, took_s)
 
     async def news(self) -> int:
         """A number that changes with every commit, as far as it was heard of."""

@@ -21,15 +21,16 @@ LOOK = "SELECT dibs.newest(), (extract(epoch FROM clock_timestamp()) * 1000000):
 
 SHORTEST_GAP_S, LONGEST_GAP_S = 0.005, 0.05
 """Between two hints of one store: the first goes out at once, those of a steady stream of commits ever more rarely."""
-QUIET_S = 0.05
-"""After so long without a hint the next one may leave with a commit. Were it shorter, thirty who add side by side, each
-rarely, would all notify in their commits, and so commit one after the other."""
+QUIET_S = 0.015
+"""After so long without a hint the next one may leave with a commit."""
 WAKE_EVERY_S = 0.005
 """Hints that come more quickly wake who waits once for all of them."""
 LISTENING_S = 1.0
 """How often to look while notifications come."""
 SHORTEST_S, LONGEST_S = 0.05, 0.5
 """How often to look while none come: the longer nothing happens, the less often."""
+_TOO_LONG = 1.2
+_TRY_WITHOUT, _TRY_HINTING = 16, 64
 _REPLY_S = 5.0
 _LAST_HINT_S = 1.0
 _SLOWEST_RETRY_S = 5.0
@@ -59,6 +60,38 @@ class Line(Protocol):
         ...
 
 
+class Company:
+    """Whether there are others who notify with their commits: those wait for each other, through the write to the disk.
+    Thirty who add side by side, each of them rarely, would so commit one after the other.
+
+    Told from how long small commits take, with a hint and without. Now and then it is tried the other way.
+    """
+
+    def __init__(self) -> None:
+        self._turn = 0
+        self._usual_s: float | None = None
+        self._hinting_s: float | None = None
+
+    def allows(self) -> bool:
+        """Whether the next commit may notify."""
+        self._turn += 1
+        crowded = (
+            self._usual_s is not None and self._hinting_s is not None and self._hinting_s > _TOO_LONG * self._usual_s
+        )
+        return self._turn % _TRY_HINTING == 0 if crowded else self._turn % _TRY_WITHOUT != 0
+
+    def took(self, hinted: bool, seconds: float) -> None:
+        """So long a commit took."""
+        if hinted:
+            self._hinting_s = _smoothed(self._hinting_s, seconds)
+        else:
+            self._usual_s = _smoothed(self._usual_s, seconds)
+
+
+def _smoothed(known: float | None, seconds: float) -> float:
+    return seconds if known is None else known + (seconds - known) / 4
+
+
 class Hints:
     """A number that changes with every commit that was heard of, and those who wait for it. For one event loop.
 
@@ -84,6 +117,7 @@ class Hints:
         self._looked_at = 0.0
         self._pause_s = SHORTEST_S
         self._hinted_at = 0.0
+        self._company = Company()
         self._gap_s = SHORTEST_GAP_S
         self._woke_at = 0.0
         self._waking: asyncio.TimerHandle | None = None
@@ -93,20 +127,23 @@ class Hints:
     # Telling
 
     def with_commit(self) -> list[str] | None:
-        """The hint, to be sent by the very statement that commits: nobody is told sooner. Only after a quiet moment,
-        since commits that notify wait for each other."""
+        """The hint, to be sent by the very statement that commits: nobody is told sooner. Only after a quiet moment, and
+        while nobody else does the same, since commits that notify wait for each other."""
         if not self._sending or self._timer is not None:
             return None
         now = time.monotonic()
-        if now < self._hinted_at + QUIET_S:
+        if now < self._hinted_at + QUIET_S or not self._company.allows():
             return None
         self._hinted_at = now
         self._gap_s = SHORTEST_GAP_S
         return [self._channel, self._origin]
 
-    def changed(self, hinted: bool = False) -> None:
-        """Something was committed here: wake who waits in this process, and send the others a hint, if none was."""
+    def changed(self, hinted: bool = False, took_s: float | None = None) -> None:
+        """Something was committed here: wake who waits in this process, and send the others a hint, if none was.
+        `took_s`: how long a small commit took."""
         self._bump()
+        if took_s is not None:
+            self._company.took(hinted, took_s)
         if hinted or not self._sending or self._timer is not None:
             return
         left = self._hinted_at + self._gap_s - time.monotonic()
