@@ -337,8 +337,8 @@ class Engine:
         return self._hints.with_commit()
 
     def changed(self, hinted: bool = False, took_s: float | None = None) -> None:
-        """Something was committed here: wake who waits, tell the others, unless the commit did. `took_s`: how long it took,
-        if it was a small one."""
+        """Something was committed here: wake who waits, tell the others, unless the commit did. `took_s`: how long that
+        took, if it was a small one."""
         loop = self._loop
         if loop is None or self._closed:
             return

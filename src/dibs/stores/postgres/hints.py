@@ -61,7 +61,7 @@ class Line(Protocol):
 
 
 class Company:
-    """Whether there are others who notify with their commits: those wait for each other, through the write to the disk.
+    """Whether there are others who notify with their commits: those wait for each other, and for each other's disk.
     Thirty who add side by side, each of them rarely, would so commit one after the other.
 
     Told from how long small commits take, with a hint and without. Now and then it is tried the other way.
@@ -127,8 +127,8 @@ class Hints:
     # Telling
 
     def with_commit(self) -> list[str] | None:
-        """The hint, to be sent by the very statement that commits: nobody is told sooner. Only after a quiet moment, and
-        while nobody else does the same, since commits that notify wait for each other."""
+        """The hint, to be sent by the very statement that commits: nobody is told sooner. Only after a quiet moment,
+        and while nobody else does the same, since commits that notify wait for each other."""
         if not self._sending or self._timer is not None:
             return None
         now = time.monotonic()
