@@ -61,7 +61,7 @@ class Session:
     def hint(self) -> None:
         """Nobody waits here."""
 
-    def changed(self, hinted: bool = False) -> None:
+    def changed(self, hinted: bool = False, took_s: float | None = None) -> None:
         """Nobody waits here."""
 
     async def fetch(self, sql: str, *args: Any) -> list[Any]:
@@ -125,6 +125,9 @@ class Stage:
         runs = 0
         while True:
             prepared = await prepare(self.queue)
+            # A duty that happened to run may have told everybody to read the lanes again: one more step, now and then.
+            await self.store._lanes.refresh()
+            await self.store._claiming.rules.refresh(self.store._engine, self.store._lanes.version)
             taken, answers = await self._run(verbs(prepared), order)
             runs += 1
             try:
