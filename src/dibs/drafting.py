@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from dibs.errors import CycleDetected, DibsError, Invalid
 from dibs.model.instants import from_micros
 from dibs.model.task import Content, NewTask, Task
-from dibs.rules import graph, locks, priority, retry, validation
+from dibs.rules import budgets, graph, locks, priority, retry, validation
 from dibs.stores.values import Dependency, Draft, LaneKey
 
 if TYPE_CHECKING:
@@ -267,8 +267,11 @@ def _frame(spec: NewTask, project: str) -> _Frame:
         spec.user,
         spec.created_by,
         spec.max_cost,
+        spec.max_cost.__class__,
         spec.max_tokens,
+        spec.max_tokens.__class__,
         spec.max_turns,
+        spec.max_turns.__class__,
         spec.locks,
         spec.expects,
         spec.approval,
@@ -315,6 +318,11 @@ def _make_frame(spec: NewTask, project: str) -> _Frame:
         "timeout": None
         if spec.timeout is None
         else validation.duration_s(spec.timeout, "timeout", low=MIN_TIMEOUT_S, high=MAX_TIMEOUT_S),
+        "max_cost": None
+        if spec.max_cost is None
+        else validation.number(spec.max_cost, "max_cost", 0, budgets.MAX_COST),
+        "max_tokens": _count(spec.max_tokens, "max_tokens"),
+        "max_turns": _count(spec.max_turns, "max_turns"),
         "locks": _locks(spec.locks),
         "tags": validation.names(spec.tags, "tags"),
         "user": _optional(spec.user, "user"),
@@ -370,7 +378,13 @@ def _locks(value: Any) -> tuple[str, ...]:
     names = validation.names(value, "locks")
     if len(names) > locks.MAX_LOCKS:
         raise Invalid(f"locks names {len(names)}; a task may need at most {locks.MAX_LOCKS}.", field="locks")
+    for name in names:
+        locks.check_name(name, "locks")
     return names
+
+
+def _count(value: Any, field: str) -> int | None:
+    return None if value is None else validation.whole(value, field, 0, budgets.MAX_COUNT)
 
 
 def _retry(value: Retry | str | None) -> Retry | None:

@@ -36,7 +36,7 @@ from dibs.requests import (
     tokens,
     usage,
 )
-from dibs.rules import agents, graph, locks, questions, validation, why
+from dibs.rules import agents, budgets, graph, locks, questions, validation, why
 from dibs.stores.values import (
     Claimed,
     ClaimRequest,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.retry import Retry
-    from dibs.model.views import Agent, Lane, Lock, Page, Stats, Why
+    from dibs.model.views import Agent, Budget, Lane, Lock, Page, Stats, Why
     from dibs.rules.retry import PoisonPolicy
     from dibs.rules.review import Ruling
     from dibs.stores.contract import Store
@@ -251,10 +251,12 @@ class Queue(Pausing):
         """Add a graph of tasks: all tasks and edges in one commit, or none.
 
         With `key`, adding the same graph again returns the dag that exists; another graph raises KeyReused.
-        `connection`: as for `add`.
+        `budget`: what all of it may cost, in USD. `connection`: as for `add`.
         """
-        if budget is not None:
-            raise Invalid("budget is not supported yet; leave it out.", code="not_supported_yet", field="budget")
+        allowed = None if budget is None else budgets.parse_amount(budget, "budget", "usd")
+        if allowed is not None and connection is not None:
+            raise Invalid("budget cannot be given with connection; use set_budget after the commit.", field="budget")
+        given = [] if allowed is None else [f"budget {allowed}"]
         if not tasks:
             raise Invalid("a dag needs at least one task.", field="tasks")
         graph.parse_on_failure(on_failure)
@@ -263,10 +265,11 @@ class Queue(Pausing):
             project=self.project,
             title=validation.text(title, "title", max_chars=validation.MAX_TITLE_CHARS),
             key=None if key is None else validation.text(key, "key"),
-            body_hash=None if key is None else drafting.digest(tasks, title, on_failure, user, created_by),
+            body_hash=None if key is None else drafting.digest(tasks, title, on_failure, user, created_by, *given),
             on_failure=on_failure,
             user=optional(user, "user"),
             created_by=optional(created_by, "created_by"),
+            budget=allowed,
         )
         inserted = await self._insert(tasks, dag=draft, connection=connection)
         if inserted.dag is not None:
@@ -465,8 +468,9 @@ class Queue(Pausing):
             )
         used = await self._used(claim, cost, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
         snapshot = await self._snapshot(claim)
-        done = settling.completed(snapshot, output, usage=used, decision=decision)
-        if settling.runs_commands(snapshot):
+        over = await self._over_limit(snapshot, used)
+        done = settling.completed(snapshot, output, usage=used, decision=decision, over=over)
+        if done.next is Status.COMPLETED and settling.runs_commands(snapshot):
             # Few tasks have them; nobody else pays for the import.
             from dibs import judging
 
@@ -496,9 +500,11 @@ class Queue(Pausing):
         cause = validation.text(reason, "reason")
         code = None if exit_code is None else validation.whole(exit_code, "exit_code", -(2**31), 2**31)
         used = await self._used(claim, cost, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
+        snapshot = await self._snapshot(claim)
+        over = await self._over_limit(snapshot, used)
         return await self._settle_one(
             settling.failed(
-                await self._snapshot(claim),
+                snapshot,
                 text,
                 draw=self.draw(),
                 reason=cause,
@@ -508,6 +514,7 @@ class Queue(Pausing):
                 usage=used,
                 outcome=Outcome.TIMED_OUT if cause == "timeout" else Outcome.FAILED,
                 crash=cause == "crash",
+                over=over,
                 poison=self.poison,
                 now=self.store.now(),
             )
@@ -556,6 +563,15 @@ class Queue(Pausing):
         """An attempt over its timeout is refused but not ended; where its agent is alone, nobody else would end it."""
         if any(isinstance(answer, LeaseLost) for answer in answers):
             await self.run_duties()
+
+    async def _over_limit(self, claim: Claim, told: Usage | None) -> str | None:
+        """Which of its own limits the task is over with what was told before and now; asked only where it has some."""
+        task = claim.task
+        if task.max_cost is task.max_tokens is task.max_turns is None:
+            return None
+        [news] = await self.store.renew([Renewal(task_id=task.id, fence=claim.fence, usage=told)])
+        # An error is for the settlement to meet.
+        return None if isinstance(news, DibsError) else news.limits.get("exceeded")
 
     async def _settle_one(self, settlement: Settlement) -> Settled:
         [answer] = await self.settle([settlement])
@@ -1048,7 +1064,14 @@ class Queue(Pausing):
             breaker=breakers.get(task.type),
             questions=await self.questions_of(task) if task.status is Status.WAITING else [],
             lock=next((lock for lock in known if lock.name == task.parked_on), None),
+            budget=await self._budget_in_the_way(task.parked_on or ""),
         )
+
+    async def _budget_in_the_way(self, parked_on: str) -> Budget | None:
+        if not parked_on.startswith(budgets.PREFIX):
+            return None
+        found = await self.budgets()
+        return next((each for each in found if budgets.parked_on(each.scope, each.unit) == parked_on), None)
 
     async def stats(self) -> Stats:
         """The queue at a glance: counts, lanes, agents."""
@@ -1060,9 +1083,10 @@ class Queue(Pausing):
 
     async def set_slots(self, name: str, slots: int) -> Lock:
         """How many tasks may hold this lock at once; 1 unless this was called. Whoever holds it keeps it."""
+        locks.check_name(validation.text(name, "name"), "name")
         return await self.store.set_slots(
             self.project,
-            validation.text(name, "name"),
+            name,
             validation.whole(slots, "slots", 1, locks.MAX_SLOTS),
         )
 
@@ -1074,6 +1098,37 @@ class Queue(Pausing):
         from dibs.rules.metrics import check_by
 
         return await self.store.metrics(self.project, check_by(by), from_when(since, self.store.now()))
+
+    async def budgets(self) -> list[Budget]:
+        """All budgets: what may be used, what is reserved by attempts under way, and what was spent."""
+        return await self.store.budgets(self.project)
+
+    async def set_budget(self, scope: str, limit: float, unit: str = "usd", default_reserve: float = 0) -> Budget:
+        """Let no more than `limit` of a unit be used within a scope: `global`, `type:NAME`, `user:NAME` or `dag:ID`.
+
+        Units: `usd`, `tokens`, `turns`, `seconds`. What runs already is counted; what was spent before is not. A task
+        that names no limit of its own (`max_cost` …) reserves `default_reserve`. Called again it changes both; below
+        what is used it stops new attempts only.
+        """
+        measure = budgets.parse_unit(unit)
+        return await self.store.set_budget(
+            self.project,
+            budgets.parse_scope(scope),
+            measure,
+            budgets.parse_amount(limit, "limit", measure),
+            budgets.parse_amount(default_reserve, "default_reserve", measure),
+        )
+
+    async def raise_budget(self, scope: str, amount: float, unit: str = "usd") -> Budget:
+        """Add to the limit of a budget, and let in who fits now, the most urgent first. Raises NotFound."""
+        measure = budgets.parse_unit(unit)
+        return await self.store.raise_budget(
+            self.project, budgets.parse_scope(scope), measure, budgets.parse_amount(amount, "amount", measure)
+        )
+
+    async def remove_budget(self, scope: str, unit: str = "usd") -> Budget:
+        """Limit this no longer; the budget as it was. Raises NotFound."""
+        return await self.store.remove_budget(self.project, budgets.parse_scope(scope), budgets.parse_unit(unit))
 
     async def events(self, after: int | None = None) -> AsyncIterator[Event]:
         """Everything that happened after `after` (None: from the oldest kept), then live, for ever."""

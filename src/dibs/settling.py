@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from dibs.errors import Invalid
 from dibs.model.attempt import Attempt
 from dibs.model.status import Outcome, Status
-from dibs.rules import limits, retry, validation
+from dibs.rules import budgets, limits, retry, validation
 from dibs.stores.values import BY_DUTY, Settlement, Usage
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dibs.stores.values import Expired
 
 MAX_ERROR_CHARS = 20_000
+OVERSPENT = "budget_exceeded"
 LARGE = 16 * 1024
 """Bytes of payload or output above which an event names it instead of carrying it."""
 
@@ -36,8 +37,13 @@ def completed(
     decision: Any = None,
     artifacts: Sequence[Any] = (),
     sanitized: bool = False,
+    over: str | None = None,
 ) -> Settlement:
-    """The work is done. Output that no store could keep is cleaned and flagged; too much of it is refused."""
+    """The work is done. Output that no store could keep is cleaned and flagged; too much of it is refused.
+
+    Work that used more than its task may is no success: it ends as failed, with its output kept. `over`: the limit of
+    the task that is known to be exceeded.
+    """
     value, dirty = validation.clean(output)
     body = encode(value)
     if len(body) > validation.MAX_OUTPUT_BYTES:
@@ -49,6 +55,18 @@ def completed(
     report = None
     if decision is not None:
         report = validation.json_bytes(decision, "decision", max_bytes=validation.MAX_PAYLOAD_BYTES)
+    over = over or _over_own_limit(claim, usage)
+    if over is not None:
+        error = budgets.why_exceeded(claim.task, over)
+        spoiled = failed(claim, error, draw=0.5, reason=OVERSPENT, usage=usage, over=over)
+        return replace(
+            spoiled,
+            digest=_digest(b"completed", body),
+            output=body,
+            output_sanitized=dirty or sanitized,
+            decision=report,
+            artifacts=tuple(artifacts),
+        )
     return Settlement(
         task_id=claim.task.id,
         fence=claim.fence,
@@ -80,7 +98,7 @@ def checked(
 
     Raises Unavailable or Invalid where the contract cannot be checked; nothing is decided then.
     """
-    if claim.task.expects is None:
+    if claim.task.expects is None or done.next is not Status.COMPLETED:
         return done
     # Tasks that expect nothing do not pay for the import.
     from dibs import checking
@@ -128,6 +146,7 @@ def failed(
     usage: Usage | None = None,
     outcome: Outcome = Outcome.FAILED,
     crash: bool = False,
+    over: str | None = None,
     confirmed: bool = True,
     poison: retry.PoisonPolicy | None = None,
     by_duty: bool = False,
@@ -135,7 +154,8 @@ def failed(
 ) -> Settlement:
     """The attempt failed, timed out or expired; `rules.retry` says what follows.
 
-    A failure for no particular reason that tells of a rate limit is one. `now`: for what it says of instants.
+    A failure for no particular reason that tells of a rate limit is one. `now`: for what it says of instants. Whatever
+    went wrong, a task that used more than it may is not tried again.
     """
     text, _ = validation.clean_text(error, MAX_ERROR_CHARS)
     task, previous = claim.task, claim.previous_attempts
@@ -145,6 +165,8 @@ def failed(
         if limit is not None:
             reason = "rate_limit"
             retry_after = limit.retry_after if retry_after is None else retry_after
+    if over or _over_own_limit(claim, usage):
+        reason, retry_again = OVERSPENT, False
     verdict = retry.after_failure(
         task,
         previous,
@@ -229,6 +251,14 @@ def expired(found: Expired, *, draw: float, poison: retry.PoisonPolicy | None = 
         poison=poison,
         by_duty=True,
     )
+
+
+def _over_own_limit(claim: Claim, usage: Usage | None) -> str | None:
+    """Which of its own limits the task is over with what this attempt says it used in total; None if it keeps them."""
+    if usage is None:
+        return None
+    told = budgets.Usage(usage.cost_usd, usage.tokens_in, usage.tokens_out, usage.turns)
+    return budgets.exceeded(budgets.allowance_of(claim.task), told)
 
 
 def _next_timeout(claim: Claim, *, timed_out: bool) -> float | None:

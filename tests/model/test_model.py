@@ -26,6 +26,7 @@ from dibs.stores.values import Entry
 from dibs.testing import FakeClock
 from tests.model.wishes import (
     AGENTS,
+    AMOUNTS,
     ANSWERS,
     ASKS,
     BREAKERS,
@@ -41,9 +42,11 @@ from tests.model.wishes import (
     NUMBERS,
     PAUSED,
     REGISTRATIONS,
+    SCOPES,
     SECONDS,
     SPECS,
     TYPES,
+    UNITS,
     USAGE,
     WEEK,
 )
@@ -110,10 +113,11 @@ class Stores(RuleBasedStateMachine):
         graph=GRAPHS,
         policy=st.sampled_from(["fail_fast", "continue", "threshold:1", "threshold:50%"]),
         key=st.sampled_from([None, None, "d"]),
+        budget=st.sampled_from([None, None, 0.25, 1]),
     )
-    def add_dag(self, graph: list[Any], policy: str, key: str | None) -> None:
+    def add_dag(self, graph: list[Any], policy: str, key: str | None, budget: float | None) -> None:
         self._do(
-            lambda queue, _: queue.add_dag("Dag", self._graph(graph), on_failure=policy, key=key),
+            lambda queue, _: queue.add_dag("Dag", self._graph(graph), on_failure=policy, key=key, budget=budget),
             faults=FAULTS_OF_DRAFTS,
         )
 
@@ -338,6 +342,21 @@ class Stores(RuleBasedStateMachine):
     def set_slots(self, name: str, slots: int) -> None:
         self._do(lambda queue, _: queue.set_slots(name, slots))
 
+    @rule(scope=SCOPES, unit=UNITS, limit=AMOUNTS, default=AMOUNTS, number=NUMBERS)
+    def set_budget(self, scope: str, unit: str, limit: float, default: float, number: int) -> None:
+        whose = self._scope(scope, number)
+        self._do(lambda queue, _: queue.set_budget(whose, limit, unit, default))
+
+    @rule(scope=SCOPES, unit=UNITS, amount=AMOUNTS, number=NUMBERS)
+    def raise_budget(self, scope: str, unit: str, amount: float, number: int) -> None:
+        whose, unit = self._budget(scope, unit, number)
+        self._do(lambda queue, _: queue.raise_budget(whose, amount, unit))
+
+    @rule(scope=SCOPES, unit=UNITS, number=NUMBERS)
+    def remove_budget(self, scope: str, unit: str, number: int) -> None:
+        whose, unit = self._budget(scope, unit, number)
+        self._do(lambda queue, _: queue.remove_budget(whose, unit))
+
     # Agents
 
     @rule(registration=REGISTRATIONS)
@@ -450,6 +469,17 @@ class Stores(RuleBasedStateMachine):
     def _asked(self) -> list[dict[str, Any]]:
         """The questions there are."""
         return [question for task_id in self.tasks for question in self.known.get(f"{task_id} questions", ())]
+
+    def _scope(self, scope: str, number: int) -> str:
+        return scope if scope != "dag" else f"dag:{self.dags[number % len(self.dags)]}" if self.dags else "global"
+
+    def _budget(self, scope: str, unit: str, number: int) -> tuple[str, str]:
+        """One that exists, mostly."""
+        budgets = self.known.get("budgets")
+        if not budgets or number % 8 == 0:
+            return self._scope(scope, number), unit
+        chosen = budgets[number % len(budgets)]
+        return chosen["scope"], chosen["unit"]
 
     def _rows(self) -> list[str]:
         """The dags that exist."""

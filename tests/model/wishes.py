@@ -29,6 +29,8 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "assignee": st.sampled_from(["ada", "bob", "coder"]),
     "models": st.sampled_from([("large",), ("small", "large")]),
     "fallback_models": st.sampled_from([("tiny",), ("large",)]),
+    "max_cost": st.sampled_from([0, 0.25, 0.5]),
+    "max_tokens": st.sampled_from([5, 20]),
     "locks": st.sampled_from([("l",), ("m",), ("m", "l")]),
     "max_attempts": st.sampled_from([1, 2, 5]),
     "retry": st.sampled_from(
@@ -96,6 +98,12 @@ REGISTRATIONS = st.fixed_dictionaries(
         "keep": st.booleans(),
     },
 )
+
+SCOPES = st.sampled_from(["global", "type:a", "user:grace", "dag"])
+"""`dag`: that of one of the tasks there are."""
+
+UNITS = st.sampled_from(["usd", "usd", "tokens", "turns", "seconds"])
+AMOUNTS = st.sampled_from([0, 0.25, 0.75, 3, 30])
 
 USAGE = st.fixed_dictionaries(
     {},

@@ -242,10 +242,6 @@ def test_a_plain_new_task_asks_for_nothing_unsupported() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("max_cost", 0.5),
-        ("max_cost", 0),
-        ("max_tokens", 5),
-        ("max_turns", 5),
         ("coalesce_key", "k"),
         ("coalesce_window", 9),
     ],

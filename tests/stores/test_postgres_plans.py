@@ -415,6 +415,30 @@ def test_what_is_promoted_late_is_still_promoted() -> None:
     asyncio.run(story())
 
 
+def test_nobody_looks_at_budgets_in_a_project_without_any_nor_a_claim_at_who_is_parked_there() -> None:
+    async def story() -> None:
+        async with fresh_queue() as queue:
+            await queue.set_budget("type:dear", 1)
+            await queue.add_many([NewTask("dear", max_cost=0.8, priority=10) for _ in range(1_000)])
+            assert len(await queue.claim("ada", limit=10)) == 1
+            await queue.add_many([NewTask("job", priority=90) for _ in range(3 * LIMIT)])
+            assert len(await queue.claim("ada", limit=LIMIT)) == LIMIT
+            claims: list[Claim] = []
+
+            async def claim() -> None:
+                claims.extend(await queue.claim("ada", limit=LIMIT))
+
+            read = await read_by(queue, claim)
+            assert len(claims) == LIMIT
+            assert read["waiting_locks"][1] == 0
+            await queue.remove_budget("type:dear")
+            read = await read_by(queue, claim)
+            # Nobody has a budget any more: nobody looks.
+            assert read["budgets_pkey"][1] == read["budgets_scope"][1] == read["reserves_pkey"][1] == 0
+
+    asyncio.run(story())
+
+
 def test_tasks_parked_behind_a_lock_cost_the_claims_of_others_nothing() -> None:
     async def story() -> None:
         async with fresh_queue() as queue:

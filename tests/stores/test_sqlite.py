@@ -24,7 +24,7 @@ from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
 from dibs.rules.locks import LOOKED_AT
 from dibs.stores.specs import Spec
-from dibs.stores.sqlite import SqliteStore, lanes, locks, opening, slots, turns
+from dibs.stores.sqlite import SqliteStore, allotting, budgets, lanes, locks, opening, slots, turns
 from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import ClaimRequest, Dependency, Draft, Insertion, LaneKey, Settlement
 from dibs.sync import drive
@@ -520,7 +520,15 @@ def test_a_thousand_behind_one_lock_are_parked_in_few_statements_and_cost_the_ne
         (locks._WANT_NO_MORE, ("[1]",)),
         (locks._UNRESERVE, ("[1]",)),
         (locks._PARK, ('[[1, "repo"]]', 0)),
-        (locks._MOVE, ('[[1, "repo"]]',)),
+        (budgets._WISHES, ("[1]",)),
+        (budgets._RESERVE, ('[[1, "budget:global:usd", 5]]',)),
+        (budgets._MARK, ("[[1]]",)),
+        (budgets._ADD_UP, ('[["default", "budget:global:usd", 5, 0, 0]]',)),
+        (budgets._GIVE_BACK, ("[[1, 1]]",)),
+        (budgets._LANES, ("default", "budget:global:usd")),
+        (budgets._BEST, ("default", "budget:global:usd", 1, 100)),
+        (allotting._AT_WORK, ("default", "global")),
+        (allotting._UNPARK, ("default", "budget:global:usd")),
         (locks._NOT_PASSED_OVER, ("[1]",)),
         (locks._LANES, ("default", "repo")),
         (locks._BEST, ("default", "repo", 1, 1, 1)),
@@ -532,7 +540,7 @@ def test_no_statement_about_locks_scans_the_tasks_or_sorts_them(
     store: SqliteStore, text: str, parameters: tuple[Any, ...]
 ) -> None:
     steps = plan(store, text, parameters).splitlines()
-    tables = ("t", "h", "l", "tasks", "holds", "wants", "locks")
+    tables = ("t", "h", "l", "b", "tasks", "holds", "wants", "locks", "budgets", "reserves")
     scans = [step for step in steps if step.startswith("SCAN") and step.split()[1] in tables]
     if text is lanes._NOTE_IDLE:
         # The lanes of everything that is parked, once for all lanes.
@@ -592,7 +600,7 @@ def test_a_lane_with_nothing_but_parked_tasks_is_not_retired(path: str) -> None:
         ("UPDATE tasks SET status = 'retrying', due_at = 1 WHERE status = 'running'", "whose claim has ended"),
         ("UPDATE tasks SET fence = 2 WHERE status = 'running'", "whose claim has ended"),
         ("DELETE FROM holds", "does not hold lock repo"),
-        ("UPDATE tasks SET status = 'completed' WHERE parked_on IS NOT NULL", "but parked on lock repo"),
+        ("UPDATE tasks SET status = 'completed' WHERE parked_on IS NOT NULL", "but parked on repo"),
         ("DELETE FROM wants", "but not counted there"),
         ("UPDATE wants SET lane = 7", "but counted there"),
     ],

@@ -25,15 +25,21 @@ VALUES (1, 1, 1, 'ada', 'failed', 'dead_lettered', 'd', 'error', 'no', 'abc', 17
 """
 
 
-def test_dead_letters_of_an_earlier_version_are_grouped_and_decided_about(tmp_path: Path) -> None:
-    path = tmp_path / "dibs.db"
+def file_of_version(folder: Path, version: int) -> Path:
+    """A file as that version left it, with one dead letter."""
+    path = folder / "dibs.db"
     connection = apsw.Connection(str(path))
     for migration in sorted(Path(opening.__file__).parent.glob("migrations/*.sql")):
-        if int(migration.name[:4]) <= BEFORE_DECISIONS:
+        if int(migration.name[:4]) <= version:
             connection.execute(migration.read_text(encoding="utf-8"))
     connection.execute(ROWS)
-    connection.execute(f"PRAGMA application_id = {opening.APPLICATION_ID}; PRAGMA user_version = {BEFORE_DECISIONS}")
+    connection.execute(f"PRAGMA application_id = {opening.APPLICATION_ID}; PRAGMA user_version = {version}")
     connection.close()
+    return path
+
+
+def test_dead_letters_of_an_earlier_version_are_grouped_and_decided_about(tmp_path: Path) -> None:
+    path = file_of_version(tmp_path, BEFORE_DECISIONS)
     with connect_sync(f"sqlite:{path}") as queue:
         [group] = queue.dead_letters()
         assert (group.fingerprint, group.count, group.unreviewed) == ("abc", 1, 1)

@@ -67,6 +67,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("breaker", "breaker", "circuit breakers: stop handing out a type that keeps failing"),
             ("priority", "steer", "change how urgent a task is"),
             ("link", "steer", "make a task wait for others"),
+            ("budget", "budget", "what may be spent, by type, user or dag: list, set, raise, remove"),
             ("slots", "locks", "how many tasks may hold a lock at once"),
             ("dlq", "dlq", "dead letters, tasks that were given up: review, retry, drop"),
         ),
@@ -98,6 +99,12 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
         ("close", "let a type flow again"),
         ("reset", "forget what a breaker remembers and how it was set"),
         ("apply", "set breakers as dibs.toml or Loki's circuit-breakers.yaml says"),
+    ),
+    "budget": (
+        ("ls", "what may be used, what is left, how many tasks wait for more"),
+        ("set", "let no more than this be used"),
+        ("raise", "add to a limit"),
+        ("rm", "limit it no longer"),
     ),
     "dag": (
         ("submit", "add a whole graph of tasks from a YAML or JSON file: all of it or nothing"),

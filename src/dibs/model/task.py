@@ -96,6 +96,9 @@ class Task(Struct, kw_only=True, gc=False):
     max_attempts: int = 3
     retry: Retry | None = None
     timeout: float | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_turns: int | None = None
     locks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     user: str | None = None

@@ -99,6 +99,24 @@ class Lock(Struct, kw_only=True):
     reserved_for: str | None = None
 
 
+class Budget(Struct, kw_only=True):
+    """What may be used of a unit within a scope, and what was: `spent` by attempts that ended, `reserved` by others.
+
+    `unpriced` of those that ended did not say what they cost; they count as much as they had reserved. `waiting` tasks
+    do not fit.
+    """
+
+    scope: str
+    unit: str = "usd"
+    limit: float = 0.0
+    default_reserve: float = 0.0
+    reserved: float = 0.0
+    spent: float = 0.0
+    left: float = 0.0
+    unpriced: int = 0
+    waiting: int = 0
+
+
 class Stats(Struct, kw_only=True):
     """The queue at a glance."""
 

@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dibs.errors import Invalid
+from dibs.rules.budgets import PREFIX
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -27,6 +30,12 @@ PASSED_OVER_S = 60.0
 
 LOOKED_AT = 100
 """How many parked tasks of a lane are looked at when a slot becomes free. The duty looks again."""
+
+
+def check_name(name: str, field: str) -> None:
+    """Refuse a name that a task parked on a budget would seem to wait for."""
+    if name.startswith(PREFIX):
+        raise Invalid(f"{field} must not begin with {PREFIX}, which is kept for budgets: {name!r:.80}.", field=field)
 
 
 def admits(*, slots: int, taken: int, reserved_for: int | None, number: int) -> bool:

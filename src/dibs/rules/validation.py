@@ -56,7 +56,7 @@ _INSTANT = "a datetime with a time zone, or a text such as 2030-01-31T12:00:00Z"
 
 # `provider` is not here: it is a note that nothing has to enforce.
 _COALESCE_WINDOW = 0.05
-_NOT_SUPPORTED_YET = ("max_cost", "max_tokens", "max_turns", "coalesce_key")
+_NOT_SUPPORTED_YET = ("coalesce_key",)
 
 
 def text(value: object, field: str, *, max_chars: int = MAX_NAME_CHARS, blank: bool = False) -> str:

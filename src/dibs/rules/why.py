@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from dibs.model.agent import AgentStatus
 from dibs.model.instants import from_micros
 from dibs.model.status import HELD, Status
-from dibs.model.views import Agent, Blocker, Lane, Lock, Why
-from dibs.rules import closing
+from dibs.model.views import Agent, Blocker, Budget, Lane, Lock, Why
+from dibs.rules import budgets, closing
 from dibs.rules.agents import can_take, is_full, is_live
 from dibs.rules.matching import models_of
 from dibs.rules.questions import APPROVAL, OPEN
@@ -34,9 +34,11 @@ def explain(
     breaker: Record | None = None,
     questions: Sequence[Question] = (),
     lock: Lock | None = None,
+    budget: Budget | None = None,
 ) -> Why:
     """Say why `task` is where it is. `parents` are the tasks it still waits for; `agents` all that were heard of;
-    `pauses` all there are; `breaker` that of its type; `questions` its own; `lock` the one that it is parked on."""
+    `pauses` all there are; `breaker` that of its type; `questions` its own; `lock` or `budget` the one that it is
+    parked on."""
     if task.status is Status.PENDING:
         sentence, blockers = _pending(parents)
     elif task.status is Status.SCHEDULED:
@@ -45,6 +47,8 @@ def explain(
         sentence, blockers = _retrying(task, now)
     elif lock is not None:
         sentence, blockers = _parked(task, lock)
+    elif budget is not None:
+        sentence, blockers = budgets.explain(task, budget)
     elif task.status is Status.READY:
         closures = _closed_to(task, pauses, breaker)
         if closures:

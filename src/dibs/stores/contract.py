@@ -66,6 +66,19 @@ Rules that hold for every method:
   does not count. What was parked `rules.locks.PASSED_OVER_S` ago, and was not claimed since, reserves its locks by name
   (see `unpark`); a reservation ends when its task is claimed or ceases to be ready. Parking is not a change of the
   task: no event, and `updated_at` stays. Nobody pays for locks but the tasks that name some.
+- **Budgets.** A budget is named by project, scope and unit; amounts are whole parts (`rules.budgets.PARTS`). Those of a
+  task are the ones of `rules.budgets.scopes_of` that exist. A claim reserves `rules.budgets.reserve` in each of them
+  under the new fence, all or none, together with its locks: a task that all its locks admit and one of its budgets does
+  not (`fits`; what was reserved earlier in this claim counts) is parked on the first such budget by
+  `rules.budgets.parked_on`, and keeps no locks for itself. When the claim ends, wherever locks are let go, what it
+  reserved goes and `spent` grows by `rules.budgets.charge`: told is the attempt's usage (of seconds: the time since it
+  was started), `sure` unless a duty settled it or its reason is `crash`, `given_back` if its outcome is one of
+  `GIVEN_BACK` or it was never started. A budget is looked at in the commit in which a reservation in it ends or it is
+  changed, after the locks: of each lane the tasks parked on it, best first, at most `rules.budgets.LOOKED_AT`, are
+  unparked while they fit beside what is taken and those unparked before; one that another budget or a lock does not
+  admit is parked there instead. Nobody pays for budgets in projects that have none.
+- **Limits of a task.** `renew` answers `limits={"exceeded": …}` where what the attempt has told so far, with what
+  earlier ones used, is over a limit of the task itself (`rules.budgets.exceeded`).
 - **Text** arrives clean: validation and sanitising happened before.
 """
 
@@ -85,7 +98,7 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Lock, Page, Stats
+    from dibs.model.views import Agent, Budget, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
@@ -452,8 +465,8 @@ class Store(Protocol):
     async def unpark(self, limit: int) -> int:
         """Let tasks that were first parked long ago and are still ready, parked or not, longest first, at most `limit`,
         reserve their locks: in the order of the names, up to the first that is reserved for another. Then look at every
-        lock with parked tasks as in the module's rules. How many were parked although their locks admitted them and
-        nothing had said so."""
+        lock and every budget with parked tasks as in the module's rules. How many were parked although their locks
+        admitted them and nothing had said so, or a budget with room was not looked at to its end."""
         ...
 
     # Locks
@@ -464,6 +477,25 @@ class Store(Protocol):
 
     async def locks(self, project: str) -> list[Lock]:
         """Those that are held, waited for, reserved, or have another number of slots than 1; by name."""
+        ...
+
+    # Budgets
+
+    async def set_budget(self, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+        """Make a budget, or change its limit and default. A new one has spent nothing; what is held in its scope, also
+        by agents that have not stopped since it was cancelled, has reserved what a claim would reserve now."""
+        ...
+
+    async def raise_budget(self, project: str, scope: str, unit: str, amount: int) -> Budget:
+        """Add to its limit. Unknown: NotFound, field `scope`."""
+        ...
+
+    async def remove_budget(self, project: str, scope: str, unit: str) -> Budget:
+        """Forget it, unpark all that is parked on it; as it was. Unknown: NotFound, field `scope`."""
+        ...
+
+    async def budgets(self, project: str) -> list[Budget]:
+        """All of them, by scope and unit. Those of a dag are forgotten when it is pruned."""
         ...
 
     # Reading

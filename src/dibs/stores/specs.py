@@ -50,6 +50,9 @@ class Spec(Struct, omit_defaults=True):
     max_attempts: int = 3
     retry: Retry | None = None
     timeout: float | None = None
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_turns: int | None = None
     locks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     user: str | None = None
@@ -82,6 +85,9 @@ def spec_of(task: Task, payload: bytes | None) -> str:
         task.max_attempts,
         task.retry,
         task.timeout,
+        task.max_cost,
+        task.max_tokens,
+        task.max_turns,
         task.locks,
         task.tags,
         task.user,

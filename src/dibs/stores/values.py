@@ -91,7 +91,8 @@ class LateDrafts(list[Draft]):
 
 
 class DagDraft(Struct, kw_only=True):
-    """A dag to create with the tasks of the same call. `body_hash` is set when `key` is."""
+    """A dag to create with the tasks of the same call. `body_hash` is set when `key` is. `budget`: what all of it may
+    cost, in parts of USD (`rules.budgets`)."""
 
     id: str
     project: str = "default"
@@ -101,6 +102,7 @@ class DagDraft(Struct, kw_only=True):
     on_failure: str = "fail_fast"
     user: str | None = None
     created_by: str | None = None
+    budget: int | None = None
 
 
 class Usage(Struct, kw_only=True, omit_defaults=True, gc=False):

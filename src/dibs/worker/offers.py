@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from dibs.model.status import Status
 from dibs.rules import matching
+from dibs.rules.budgets import PREFIX
 
 if TYPE_CHECKING:
     from dibs.model.task import Task
@@ -49,14 +50,21 @@ class Offers:
         )
 
     async def left_to_do(self, queue: Queue) -> bool:
-        """Whether any task this worker could take is still under way or about to be, here or elsewhere."""
+        """Whether any task this worker could take is still under way or about to be, here or elsewhere.
+
+        What waits for a budget is not: it may wait until somebody raises it.
+        """
         for type in self._capabilities:
             cursor: str | None = None
             while True:
                 page = await queue.find(status=_LEFT_TO_DO, type=type, cursor=cursor)
-                if any(self.could_take(task) for task in page.items):
+                if any(self.could_take(task) for task in page.items if not _is_broke(task)):
                     return True
                 cursor = page.cursor
                 if cursor is None:
                     break
         return False
+
+
+def _is_broke(task: Task) -> bool:
+    return task.parked_on is not None and task.parked_on.startswith(PREFIX)

@@ -102,6 +102,8 @@ class Renewals:
                 work.stop(Stop.CANCELLED)
             else:
                 work.lease_until = now + self._lease_s
+                if "exceeded" in news.limits:
+                    work.stop_over(news.limits["exceeded"])
 
     def _give_back(self, store: SyncQueue) -> None:
         earliest = monotonic() - STALE_S

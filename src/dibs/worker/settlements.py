@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from dibs import checking, proving, settling
 from dibs.errors import Invalid, Unavailable
-from dibs.model.status import Outcome
+from dibs.model.status import Outcome, Status
+from dibs.rules.budgets import why_exceeded
 from dibs.worker.outcomes import Completed, Ending, Fail, Failed, Lost, Released, Suspended
 from dibs.worker.work import Stop
 
@@ -24,13 +25,18 @@ def settlement(work: Work, ending: Ending, queue: Queue) -> Settlement | None:
             try:
                 sanitized = ending.sanitized or work.sanitized
                 done = settling.completed(
-                    claim, ending.output, usage=usage, decision=work.decision, sanitized=sanitized
+                    claim,
+                    ending.output,
+                    usage=usage,
+                    decision=work.decision,
+                    sanitized=sanitized,
+                    over=work.over_limit,
                 )
             except Invalid as error:
                 failure = Failed(error.message, reason="invalid_output", retry=False)
                 return settlement(work, failure, queue)
             done.exit_code = ending.exit_code
-            if claim.task.expects is None:
+            if claim.task.expects is None or done.next is not Status.COMPLETED:
                 return done
             _use_the_handlers_retry(work)
             if ending.judged:
@@ -77,7 +83,8 @@ def _use_the_handlers_retry(work: Work) -> None:
 def stopped(work: Work, ending: Ending) -> Ending:
     """How work ends that was told to stop, whatever its handler made of that.
 
-    A handler that finished all the same when the worker leaves has finished; one over its timeout has not.
+    A handler that finished all the same when the worker leaves has finished; one over its timeout has not. What one
+    made that used too much is kept, but is no success.
     """
     match work.stopped:
         case Stop.TIMEOUT:
@@ -90,6 +97,11 @@ def stopped(work: Work, ending: Ending) -> Ending:
             return Failed("the task was cancelled while it ran", reason="cancelled", retry=False)
         case Stop.LOST:
             return Lost()
+        case Stop.OVERSPENT:
+            if isinstance(ending, Completed | Suspended):
+                return ending
+            error = why_exceeded(work.claim.task, work.over_limit or "max_cost")
+            return Failed(error, reason="budget_exceeded", retry=False)
         case Stop.LEAVING:
             return ending if isinstance(ending, Completed | Suspended) else Released(reason="worker_left")
         case None:

@@ -9,6 +9,7 @@ from enum import Enum
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from dibs.rules import budgets
 from dibs.worker.spending import Spending
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class Stop(Enum):
     CANCELLED = "cancelled"
     LOST = "its lease is lost"
     LEAVING = "the worker leaves"
+    OVERSPENT = "it used more than its task may"
 
 
 NEVER = float("inf")
@@ -41,6 +43,7 @@ class Work:
     Instants here are this process's monotonic clock: `lease_until` is when the lease may end at the
     earliest, `ends_at` when the timeout does. `group` is the process group that does the work, if one does.
     `sanitized`: something it recorded could not be kept as it was. `decision`: what it decided, for its completion.
+    `over_limit`: the limit of its task that it is over.
     """
 
     __slots__ = (
@@ -56,6 +59,7 @@ class Work:
         "lines",
         "loop",
         "over",
+        "over_limit",
         "prices",
         "sanitized",
         "spending",
@@ -91,6 +95,7 @@ class Work:
         self.stopped_at = NEVER
         self.ended: float | None = None
         self.over = False
+        self.over_limit: str | None = None
         self.sanitized = False
         self.suspended = False
         self.decision: Any = None
@@ -118,11 +123,20 @@ class Work:
             pass
 
     def spend(self, **spent: Any) -> None:
-        """Add to what this attempt has used, as `Spending.add` takes it."""
+        """Add to what this attempt has used, as `Spending.add` takes it. Who uses more than his task may is stopped."""
         if self.spending is None:
             self.spending = Spending(self.prices, self.claim.model)
         self.usage = self.spending.add(**spent)
         self.usage_changed = True
+        told = budgets.Usage(self.usage.cost_usd, self.usage.tokens_in, self.usage.tokens_out, self.usage.turns)
+        over = budgets.exceeded(budgets.allowance_of(self.claim.task), told)
+        if over is not None:
+            self.stop_over(over)
+
+    def stop_over(self, limit: str) -> None:
+        """It is over this limit of its task."""
+        self.over_limit = self.over_limit or limit
+        self.stop(Stop.OVERSPENT)
 
     def log(self, line: str) -> None:
         """Keep a line for the task's log; the worker writes it with the next batch."""

@@ -139,7 +139,7 @@ class Worker:
     async def drain(self) -> None:
         """Work until no task that this worker could run is ready, claimed, running, validating or retrying.
 
-        That includes tasks other workers hold. Scheduled and waiting ones are left.
+        That includes tasks other workers hold. Scheduled and waiting ones are left, and what a budget has no room for.
         """
         await self._work(drain=True)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dibs.cli.connecting import opened
 from dibs.cli.output import print_json
-from dibs.cli.parsing import LATER, Command, given, listed, moment, number, whole
+from dibs.cli.parsing import Command, given, listed, moment, number, whole
 from dibs.cli.values import read_json
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ def arguments(parser: ArgumentParser) -> None:
     add("--max-attempts", metavar="N", type=whole, help="default 3")
     add("--retry", metavar="HOW", help="exponential:10s:5m, linear:5s:5m, fixed:5s, immediate …")
     add("--timeout", metavar="T", type=moment, help="bounds one attempt")
-    add("--max-cost", metavar="USD", type=number, help=LATER)
-    add("--max-tokens", metavar="N", type=whole, help=LATER)
-    add("--max-turns", metavar="N", type=whole, help=LATER)
+    add("--max-cost", metavar="USD", type=number, help="what it may cost, over all attempts")
+    add("--max-tokens", metavar="N", type=whole, help="what it may use, in and out")
+    add("--max-turns", metavar="N", type=whole, help="how many turns of a model it may take")
     add("--lock", metavar="K", dest="locks", action="append", help="a lock it needs while it runs; may be repeated")
     add("--tag", metavar="T", dest="tags", action="append", help="to find it by; may be repeated")
     add("--user", metavar="U", help="for whom")

@@ -85,6 +85,8 @@ def renew(args: Namespace) -> int:
         print_json(news)
     elif news.cancel:
         print("cancel")
+    elif "exceeded" in news.limits:
+        print("exceeded", news.limits["exceeded"])
     return 0
 
 
@@ -152,7 +154,9 @@ COMMANDS = {
     "renew": Command(
         renew_arguments,
         renew,
-        about="Prints `cancel` when the task was cancelled: stop working on it.",
+        about="""
+Prints `cancel` when the task was cancelled, and `exceeded max_cost` when it used more than it may: stop working on it.
+""",
         example='dibs renew task_01j… --fence 1 --progress 0.5 --note "reading the sources"',
     ),
     "log": Command(log_arguments, log, example='dibs log task_01j… --fence 1 "found three sources"'),

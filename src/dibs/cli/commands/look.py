@@ -144,6 +144,14 @@ def show(args: Namespace) -> int:
     return 0
 
 
+def _limits(task: Task) -> str:
+    """What the task may use, over all its attempts."""
+    from dibs.rules.budgets import in_words
+
+    limits = ((task.max_cost, "usd"), (task.max_tokens, "tokens"), (task.max_turns, "turns"))
+    return ", ".join(in_words(limit, unit) for limit, unit in limits if limit is not None)
+
+
 def _print_task(task: Task, why: Why, attempts: list[Attempt]) -> None:
     instant = when()
     print_line((task.title or task.type, "bold"))
@@ -183,6 +191,7 @@ def _print_task(task: Task, why: Why, attempts: list[Attempt]) -> None:
             ("progress", " ".join(filter(None, (wording.percent(task.progress), task.note)))),
             ("attempts", tries),
             ("timeout", wording.span(task.timeout) if task.timeout else ""),
+            ("may use", _limits(task)),
             ("cost", wording.cost(task.cost_usd, _unpriced(attempts)) or ("unknown" if task.attempts else "")),
             ("tokens", _tokens(task.tokens_in, task.tokens_out)),
             ("reason", task.reason or ""),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import matching, priority
-from dibs.stores.memory import breakers, locks, moving, pausing, registry
+from dibs.stores.memory import breakers, budgets, locks, moving, pausing, registry
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Claimed, Usage
 
@@ -49,7 +49,7 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
 
 def _choose(state: State, request: ClaimRequest, ways: Ways, limit: int) -> list[Record]:
     """The best tasks that fit into one batch: limit, bytes, and solo tasks and probes alone. Each has its new fence,
-    under which it holds its locks; what does not get them is parked."""
+    under which it holds its locks and its share of budgets; what does not get them is parked."""
     open = set(ways.lanes)
     heads = [_by_effective(state, lane, order) for lane, order in state.lanes.items() if state.lane_ids[lane] in open]
     chosen: list[Record] = []
@@ -68,6 +68,7 @@ def _choose(state: State, request: ClaimRequest, ways: Ways, limit: int) -> list
             continue
         record.fence += 1
         locks.take(state, record)
+        budgets.take(state, record)
         chosen.append(record)
         if alone or len(chosen) >= limit:
             break

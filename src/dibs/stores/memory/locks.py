@@ -8,6 +8,8 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.views import Lock, LockHolder
 from dibs.rules import locks as rules
+from dibs.rules.budgets import PREFIX
+from dibs.stores.memory import budgets
 
 if TYPE_CHECKING:
     from dibs.stores.memory.state import LockRecord, Record, State
@@ -15,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def closed(state: State, record: Record) -> str | None:
-    """The lock that does not admit this task; None if all do."""
-    return rules.first_closed(record.spec.locks, lambda name: _admits(state, record, name))
+    """The lock, or else the budget, that does not admit this task; None if all do."""
+    lock = rules.first_closed(record.spec.locks, lambda name: _admits(state, record, name))
+    return budgets.closed(state, record) if lock is None else lock
 
 
 def _admits(state: State, record: Record, name: str) -> bool:
@@ -41,13 +44,11 @@ def let_go(state: State, record: Record) -> None:
 
 
 def park(state: State, record: Record, name: str) -> None:
-    """Not to be looked at until this lock admits it. What else it would have taken is free for others.
+    """Not to be looked at until this lock or budget admits it. What else it would have taken is free for others.
 
     That is how dibs sees a task, not the task: `updated_at` stays.
     """
-    if record.parked_since is None:
-        record.parked_since = state.now
-    _move(state, record, name)
+    move(state, record, name)
     for other in record.spec.locks:
         state.freed[record.spec.project, other] = None
 
@@ -59,11 +60,13 @@ def moved(state: State, record: Record) -> None:
 
 
 def follow(state: State) -> int:
-    """Unpark what the locks that became free admit, before the commit; how many."""
+    """Unpark what the locks that became free admit, and the budgets that have room, before the commit; how many."""
     unparked = 0
-    while state.freed:
+    while state.freed or state.roomy:
         freed, state.freed = sorted(state.freed), {}
         unparked += sum(_open_up(state, project, name) for project, name in freed)
+        if not state.freed:
+            unparked += budgets.open_up(state)
     return unparked
 
 
@@ -80,7 +83,7 @@ def _open_up(state: State, project: str, name: str) -> int:
                 break
             other = closed(state, record)
             if record.parked_on is not None and other != name:
-                _move(state, record, other)
+                move(state, record, other)
                 unparked += other is None
             if record.parked_on is None:
                 places -= 1
@@ -102,13 +105,25 @@ def _by_rank(record: Record) -> tuple[float, int]:
     return record.rank or 0.0, record.number
 
 
-def _move(state: State, record: Record, name: str | None) -> None:
-    """Park it on this lock instead of the one it is parked on; None: unpark it."""
+def move(state: State, record: Record, name: str | None) -> None:
+    """Park it on this lock or budget instead of the one it is parked on; None: unpark it.
+
+    Whoever waits for a budget is not passed over by those who take locks, and keeps none for himself.
+    """
     project = record.spec.project
     if record.parked_on is not None:
-        del state.locks[project, record.parked_on].parked[record.number]
+        del state.parked_at(project, record.parked_on)[record.number]
     if name is not None:
-        state.lock(project, name).parked[record.number] = None
+        state.parked_at(project, name)[record.number] = None
+    if name is not None and not name.startswith(PREFIX):
+        record.parked_since = record.parked_since or state.now
+    elif name is not None:
+        record.parked_since = None
+        for reserved in record.spec.locks:
+            lock = state.locks.get((project, reserved))
+            if lock is not None and lock.reserved_for == record.number:
+                lock.reserved_for = None
+                state.freed[project, reserved] = None
     record.parked_on = name
     updated_at = record.updated_at
     state.file(record)
@@ -126,6 +141,7 @@ def unpark(state: State, limit: int) -> int:
         _reserve(state, state.numbered[number])
     follow(state)
     state.freed = dict.fromkeys(name for name, lock in state.locks.items() if lock.parked)
+    state.roomy = dict.fromkeys(name for name, budget in state.budgets.items() if budget.parked)
     return follow(state)
 
 
@@ -193,7 +209,7 @@ def wrong(state: State) -> list[str]:
             if record is None or record.fence != fence or not (record.held or record.unwritten):
                 found.append(f"Lock {name} of {project} is held by task {number}, whose claim has ended.")
     found += [
-        f"Task {record.id} is {record.status}, but parked on lock {record.parked_on}."
+        f"Task {record.id} is {record.status}, but parked on {record.parked_on}."
         for record in state.tasks.values()
         if record.parked_on is not None and record.status is not Status.READY
     ]

@@ -11,8 +11,9 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Outcome, Status
 from dibs.rules import lifecycle, priority, questions
 from dibs.rules.usage import plus
-from dibs.stores.memory import dags, locks
+from dibs.stores.memory import budgets, dags, locks
 from dibs.stores.memory.state import Ending
+from dibs.stores.values import BY_DUTY
 
 if TYPE_CHECKING:
     from typing import Any
@@ -142,6 +143,7 @@ def end_claim(
         price=used.price,
     )
     record.endings[record.fence] = Ending(attempt, digest, None if settled is None else replace(settled))
+    budgets.settle(state, record, attempt, sure=digest != BY_DUTY)
     record.cost_usd = plus(record.cost_usd, used.cost_usd)
     record.tokens_in = plus(record.tokens_in, used.tokens_in)
     record.tokens_out = plus(record.tokens_out, used.tokens_out)

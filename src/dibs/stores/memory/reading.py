@@ -15,7 +15,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.views import Lane, Page, Stats
 from dibs.rules import graph
-from dibs.stores.memory import asking, dags, locks, registry
+from dibs.stores.memory import asking, budgets, dags, locks, registry
 from dibs.stores.memory.snapshots import instant, task_of
 from dibs.stores.memory.state import DagRecord
 
@@ -212,4 +212,4 @@ def check(state: State) -> list[str]:
     ready = sum(len(order) for order in state.lanes.values())
     if ready != sum(record.status is Status.READY and record.parked_on is None for record in state.tasks.values()):
         wrong.append(f"The lanes hold {ready} tasks, which is not how many are ready.")
-    return wrong + asking.check(state) + locks.wrong(state)
+    return wrong + asking.check(state) + locks.wrong(state) + budgets.wrong(state)

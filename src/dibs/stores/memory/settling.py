@@ -11,7 +11,7 @@ from dibs.model.claim import News, Settled
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import FAILURES, Outcome, Status
 from dibs.stores import refusals
-from dibs.stores.memory import breakers, cascade, moving, registry
+from dibs.stores.memory import breakers, budgets, cascade, moving, registry
 from dibs.stores.memory.snapshots import instant
 from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
@@ -64,7 +64,7 @@ def renew(state: State, renewal: Renewal) -> News | DibsError:
     state.file(record)
     if said:
         state.emit("task.progress", record, agent=record.agent, data=said)
-    return News(lease_expires_at=from_micros(record.lease_expires_at))
+    return News(lease_expires_at=from_micros(record.lease_expires_at), limits=budgets.limits_of(record))
 
 
 def settle(state: State, settlement: Settlement) -> Settled | DibsError:

@@ -19,6 +19,7 @@ from dibs.model.event import Event
 from dibs.model.instants import from_micros
 from dibs.model.status import ENDED_BADLY, FINAL, HELD, DagStatus, Outcome, Status
 from dibs.model.task import Task
+from dibs.rules.budgets import PREFIX, parked_on
 from dibs.rules.locks import SLOTS
 from dibs.stores import refusals
 from dibs.stores.memory.order import Order
@@ -208,6 +209,21 @@ class LockRecord(Struct, eq=False):
     reserved_for: int | None = None
 
 
+class BudgetRecord(Struct, eq=False):
+    """A budget, in parts: what claims have reserved, by (task number, fence), and who is parked on it."""
+
+    limit: int
+    default_reserve: int = 0
+    spent: int = 0
+    unpriced: int = 0
+    reserved: dict[tuple[int, int], int] = field(default_factory=dict)
+    parked: dict[int, None] = field(default_factory=dict)
+
+    @property
+    def taken(self) -> int:
+        return self.spent + sum(self.reserved.values())
+
+
 class DagRecord(Struct, kw_only=True, eq=False):
     """The row of a dag. `tally` counts its tasks by (status, requested)."""
 
@@ -278,6 +294,11 @@ class State:
         self.freed: dict[tuple[str, str], None] = {}
         """Locks that may admit somebody now: looked at before the commit."""
 
+        self.budgets: dict[tuple[str, str], BudgetRecord] = {}
+        """By project and what `parked_on` says of it."""
+        self.roomy: dict[tuple[str, str], None] = {}
+        """Budgets that may admit somebody now: looked at before the commit, after the locks."""
+
         self.claims: dict[tuple[str, str], tuple[int, list[tuple[str, int]]]] = {}
         self.agents: dict[tuple[str, str], Known] = {}
         self.duties: dict[str, int] = {}
@@ -338,7 +359,7 @@ class State:
         record.updated_at = self.now
         self.changed = True
         number, status = record.number, record.status
-        if record.spec.locks and status is not Status.READY:
+        if (record.spec.locks or record.parked_on is not None) and status is not Status.READY:
             self._leave_locks(record)
         self.passed_over.put(number, record.parked_since)
         self._put_into_lane(record)
@@ -370,12 +391,18 @@ class State:
         """The lock of this name, made if it is not known."""
         return self.locks.setdefault((project, name), LockRecord())
 
+    def parked_at(self, project: str, name: str) -> dict[int, None]:
+        """Who is parked on this lock or budget."""
+        if name.startswith(PREFIX):
+            return self.budgets[project, name].parked
+        return self.lock(project, name).parked
+
     def _leave_locks(self, record: Record) -> None:
         """It is no longer ready: it is not parked, and reserves nothing. Unless it was claimed, others may go ahead."""
         project = record.spec.project
         record.parked_since = None
         if record.parked_on is not None:
-            del self.locks[project, record.parked_on].parked[record.number]
+            del self.parked_at(project, record.parked_on)[record.number]
             record.parked_on = None
         for name in record.spec.locks:
             lock = self.locks.get((project, name))
@@ -432,6 +459,11 @@ class State:
             dag = self.dags.pop(record.dag_id, None)
             if dag is not None and dag.key is not None:
                 self.dag_keys = {name: owner for name, owner in self.dag_keys.items() if owner != dag.id}
+            self.budgets = {
+                name: budget
+                for name, budget in self.budgets.items()
+                if name[0] != record.spec.project or not name[1].startswith(parked_on(f"dag:{record.dag_id}", ""))
+            }
             self.grown.pop(record.dag_id, None)
             self.closing.pop(record.dag_id, None)
         self.changed = True

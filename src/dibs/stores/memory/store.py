@@ -9,6 +9,7 @@ from dibs.stores import refusals
 from dibs.stores.memory import (
     asking,
     breakers,
+    budgets,
     cascade,
     claiming,
     deadletters,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Lock, Page, Stats
+    from dibs.model.views import Agent, Budget, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
@@ -268,6 +269,24 @@ class MemoryStore:
     async def locks(self, project: str) -> list[Lock]:
         with self._shared as state:
             return locks.all_locks(state, project)
+
+    # Budgets
+
+    async def set_budget(self, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+        with self._shared as state:
+            return budgets.give(state, project, scope, unit, limit, default_reserve)
+
+    async def raise_budget(self, project: str, scope: str, unit: str, amount: int) -> Budget:
+        with self._shared as state:
+            return budgets.raise_limit(state, project, scope, unit, amount)
+
+    async def remove_budget(self, project: str, scope: str, unit: str) -> Budget:
+        with self._shared as state:
+            return budgets.remove(state, project, scope, unit)
+
+    async def budgets(self, project: str) -> list[Budget]:
+        with self._shared as state:
+            return budgets.all_budgets(state, project)
 
     # Reading
 

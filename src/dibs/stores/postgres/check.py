@@ -81,8 +81,27 @@ _RULES = (
         AND NOT EXISTS (SELECT 1 FROM dibs.ended e WHERE e.n = h.n AND e.fence = h.fence AND e.due_at IS NOT NULL)
     """,
     f"""
-    SELECT 'Task ' || s.id || ' is ' || t.status || ', but parked on lock ' || t.parked_on || '.'
+    SELECT 'Task ' || s.id || ' is ' || t.status || ', but parked on ' || t.parked_on || '.'
     FROM dibs.work t {_NAMED} WHERE t.parked_on IS NOT NULL AND t.status <> 'ready'
+    """,  # noqa: S608
+    """
+    SELECT r.name || ' of ' || r.project || ' is reserved in by task ' || r.n || ', whose claim has ended.'
+    FROM dibs.reserves r
+    WHERE NOT EXISTS (SELECT 1 FROM dibs.held w WHERE w.n = r.n AND w.fence = r.fence)
+        AND NOT EXISTS (SELECT 1 FROM dibs.ended e WHERE e.n = r.n AND e.fence = r.fence AND e.due_at IS NOT NULL)
+    """,
+    """
+    SELECT b.name || ' of ' || b.project || ' says that ' || b.reserved || ' is reserved; it is ' || r.total || '.'
+    FROM dibs.budgets b CROSS JOIN LATERAL (
+        SELECT coalesce(sum(r.amount), 0) AS total FROM dibs.reserves r WHERE r.project = b.project AND r.name = b.name
+    ) r
+    WHERE b.reserved <> r.total
+    """,
+    f"""
+    SELECT 'Task ' || s.id || ' is parked on ' || t.parked_on || ', which is not there.'
+    FROM dibs.work t {_NAMED}
+    WHERE starts_with(t.parked_on, 'budget:')
+        AND NOT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = s.project AND b.name = t.parked_on)
     """,  # noqa: S608
     f"""
     SELECT 'Task ' || s.id || ' is ' || t.status || ', but is kept with those that are not.'

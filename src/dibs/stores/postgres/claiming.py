@@ -28,7 +28,7 @@ RAISED_EVERY_S = 0.1
 _REMEMBERED = 1_000
 _MANY = 200_000
 
-_CLAIM = "SELECT * FROM dibs.claim({})".format(", ".join(f"${place}" for place in range(1, 20)))  # noqa: S608
+_CLAIM = "SELECT * FROM dibs.claim({})".format(", ".join(f"${place}" for place in range(1, 21)))  # noqa: S608
 
 _encode = msgspec.json.Encoder().encode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
@@ -80,6 +80,7 @@ class Claiming:
                 served.trials,
                 served.watched,
                 _most(rule),
+                request.project in self._lanes.budgeted,
             )
             state = found["state"]
             if state == "stale":

@@ -8,6 +8,7 @@ import msgspec
 
 from dibs.model.claim import News
 from dibs.model.instants import from_micros
+from dibs.stores.postgres import budgets
 from dibs.stores.postgres.refused import refusal
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from dibs.stores.values import Renewal
 
 _START = "SELECT words, facts FROM dibs.start($1, $2, $3)"
-_RENEW = "SELECT expires, words, facts FROM dibs.renew($1, $2, $3, $4, $5, $6, $7, $8)"
+_RENEW = "SELECT expires, words, facts, spending FROM dibs.renew($1, $2, $3, $4, $5, $6, $7, $8)"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -57,10 +58,13 @@ async def renew(engine: Engine, renewals: Sequence[Renewal]) -> list[News | Dibs
     )
     if any(said):
         engine.changed()
-    expires, words, facts = found
-    if words is None:
-        return [News(lease_expires_at=from_micros(at)) for at in expires]
-    return [_news(*answer) for answer in zip(expires, words, facts, strict=True)]
+    expires, words, facts, spending = found
+    none = [None] * len(expires)
+    answers = [_news(*answer) for answer in zip(expires, words or none, facts or none, strict=True)]
+    for answer, spent in zip(answers, spending, strict=True):
+        if spent is not None and isinstance(answer, News):
+            answer.limits = budgets.limits_of(spent)
+    return answers
 
 
 def _said(renewal: Renewal) -> str | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
     from dibs.stores.values import ClaimRequest, Draft
 
-_ADD = "SELECT version, id, key, shut FROM dibs.add_lanes($1)"
+_ADD = "SELECT version, id, key, shut, budgets FROM dibs.add_lanes($1)"
 _REMEMBERED = 1_000
 _LITTLE = 0.1
 _LOOK_EVERY_S = 1.0
@@ -79,6 +79,8 @@ class Lanes:
     def __init__(self, engine: Engine) -> None:
         self.version = -1
         self.keys: dict[int, LaneKey] = {}
+        self.budgeted: frozenset[str] = frozenset()
+        """The projects that have budgets: only there claims look at any."""
         self._engine = engine
         self._ids: dict[LaneKey, int] = {}
         self._served: dict[tuple[object, ...], Served] = {}
@@ -87,7 +89,7 @@ class Lanes:
 
     async def refresh(self) -> None:
         """Read the lanes again."""
-        self._take_in(await self._engine.fetch("SELECT version, id, key, shut FROM dibs.lanes_in_use()"))
+        self._take_in(await self._engine.fetch("SELECT version, id, key, shut, budgets FROM dibs.lanes_in_use()"))
 
     async def numbers(self, wanted: Iterable[LaneKey]) -> dict[LaneKey, int]:
         """The number of each lane; lanes that are new or retired come into use."""
@@ -144,7 +146,8 @@ class Lanes:
         )
 
     def _take_in(self, found: Sequence[Any]) -> None:
-        self.keys = {id: _decode_key(key) for _, id, key, _ in found if id is not None}
+        self.keys = {id: _decode_key(key) for _, id, key, _, _ in found if id is not None}
+        self.budgeted = frozenset(found[0][4])
         self._ids = {key: id for id, key in self.keys.items()}
         self._served = {}
         shut = found[0]["shut"]

@@ -9,6 +9,7 @@ from dibs.stores.postgres import (
     adding,
     asking,
     breakers,
+    budgets,
     cascade,
     check,
     claiming,
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Lock, Page, Stats
+    from dibs.model.views import Agent, Budget, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
@@ -235,6 +236,20 @@ class PostgresStore:
 
     async def locks(self, project: str) -> list[Lock]:
         return await locks.locks(self._engine, project)
+
+    # Budgets
+
+    async def set_budget(self, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+        return await budgets.set_budget(self._engine, project, scope, unit, limit, default_reserve)
+
+    async def raise_budget(self, project: str, scope: str, unit: str, amount: int) -> Budget:
+        return await budgets.raise_budget(self._engine, project, scope, unit, amount)
+
+    async def remove_budget(self, project: str, scope: str, unit: str) -> Budget:
+        return await budgets.remove_budget(self._engine, project, scope, unit)
+
+    async def budgets(self, project: str) -> list[Budget]:
+        return await budgets.budgets(self._engine, project)
 
     # Reading
 

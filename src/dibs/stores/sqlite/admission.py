@@ -1,4 +1,4 @@
-"""Claiming among tasks that need locks: the best that get all of theirs; those that do not are parked."""
+"""Claiming among tasks that need locks or use budgets: the best that get all of theirs. Others are parked."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class Admission:
-    """Who is let in by one claim, best first: those that fit into one batch, and whose locks are free."""
+    """Who is let in by one claim, best first: those that fit into one batch, whose locks are free, and whose budgets
+    have room."""
 
     def __init__(self, tx: Transaction, request: ClaimRequest) -> None:
         self.chosen: list[list[Any]] = []
@@ -24,13 +25,14 @@ class Admission:
         self._size = 0
 
     def is_full_after(self, candidates: list[list[Any]]) -> bool:
-        """Let in whom there is room for, and park whom a lock does not admit; whether others need not be looked at.
+        """Let in whom there is room for, and park whom a lock or budget does not admit; whether no others are needed.
 
         The candidates begin with those that were chosen before.
         """
         request, locks = self._request, self._locks
         new = [(candidate, decode(candidate[LOCKS] or "[]")) for candidate in candidates[len(self.chosen) :]]
         locks.look_at((request.project, name) for _, names in new for name in names)
+        locks.budgets.look_at(candidate[0] for candidate, _ in new)
         full = False
         shut_out: dict[int, str] = {}
         for candidate, names in new:
@@ -48,6 +50,7 @@ class Admission:
             if names:
                 locks.take(request.project, names)
                 self._holders.append(number)
+            locks.budgets.take(number)
             self._size += count
             self.chosen.append(candidate)
             if solo or len(self.chosen) >= request.limit:
@@ -58,7 +61,8 @@ class Admission:
         return full
 
     def finish(self) -> None:
-        """The chosen ones were claimed: they hold their locks. What became free meanwhile is for others."""
+        """The chosen ones were claimed: they hold their locks and reserve. What became free meanwhile is for others."""
+        self._locks.budgets.reserve(candidate[0] for candidate in self.chosen)
         if self._holders:
             self._locks.hold(self._holders)
         self._locks.follow()

@@ -72,8 +72,27 @@ _RULES = (
     )
     """,  # noqa: S608
     """
-    SELECT 'Task ' || id || ' is ' || status || ', but parked on lock ' || parked_on || '.'
+    SELECT 'Task ' || id || ' is ' || status || ', but parked on ' || parked_on || '.'
     FROM tasks WHERE parked_on IS NOT NULL AND status <> 'ready'
+    """,
+    f"""
+    SELECT r.name || ' of ' || r.project || ' is reserved in by task ' || r.n || ', whose claim has ended.'
+    FROM reserves r LEFT JOIN tasks t ON t.n = r.n
+    WHERE t.n IS NULL OR t.fence <> r.fence OR t.reserved IS NULL
+        OR NOT (t.status IN {_HELD} OR (t.status = 'cancelled' AND t.due_at IS NOT NULL))
+    """,  # noqa: S608
+    """
+    SELECT b.name || ' of ' || b.project || ' says that ' || b.reserved || ' is reserved; it is ' || r.total || '.'
+    FROM budgets b CROSS JOIN (
+        SELECT b.project, b.name, coalesce(sum(r.amount), 0) AS total
+        FROM budgets b LEFT JOIN reserves r ON r.project = b.project AND r.name = b.name GROUP BY b.project, b.name
+    ) r ON r.project = b.project AND r.name = b.name
+    WHERE b.reserved <> r.total
+    """,
+    """
+    SELECT 'Task ' || t.id || ' is parked on ' || t.parked_on || ', which is not there.' FROM tasks t
+    WHERE t.parked_on GLOB 'budget:*'
+        AND NOT EXISTS (SELECT 1 FROM budgets b WHERE b.project = t.project AND b.name = t.parked_on)
     """,
     """
     SELECT 'Task ' || w.n || ' is not on its way to lock ' || w.name || ', but counted there.'

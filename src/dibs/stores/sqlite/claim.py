@@ -103,12 +103,13 @@ class Claiming:
         self._hear(tx, request)
         if earlier is not None:
             return _still_held(tx, decode(earlier[0]), request.agent)
-        if any(candidate[LOCKS] is not None for candidate in candidates):
+        budgeted = bool(candidates) and request.project in self._lanes.budgeted
+        if budgeted or any(candidate[LOCKS] is not None for candidate in candidates):
             return self._claim_with_locks(tx, request, candidates)
         return self._hand_out(tx, request, _fitting(candidates, request), reason)
 
     def _claim_with_locks(self, tx: Transaction, request: ClaimRequest, candidates: list[list[Any]]) -> Claimed | Taken:
-        """As `claim`, where some may not get their locks; then the next best are looked at."""
+        """As `claim`, where some may not get their locks, or room in a budget; then the next best are looked at."""
         from dibs.stores.sqlite.admission import Admission
 
         admission = Admission(tx, request)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.model.claim import News
 from dibs.model.instants import from_micros, seconds
 from dibs.stores import refusals
+from dibs.stores.sqlite.allotting import limits_of
 from dibs.stores.sqlite.registry import hear_renewals
 from dibs.stores.sqlite.rows import encode
 from dibs.stores.sqlite.settle import cancelled_unwritten
@@ -51,6 +52,7 @@ def renew(tx: Transaction, renewals: Sequence[Renewal]) -> list[News | DibsError
     work = Work(tx)
     found = work.by_id({renewal.task_id: None for renewal in renewals})
     answers = [_renew(work, found.get(renewal.task_id), renewal) for renewal in renewals]
+    _tell_limits(work, [(found.get(renewal.task_id), news) for renewal, news in zip(renewals, answers, strict=True)])
     work.flush()
     renewed = [row for row in found.values() if row.held and row.renewed_at == work.now]
     hear_renewals(tx, dict.fromkeys((row.project, row.agent) for row in renewed if row.agent is not None))
@@ -83,6 +85,17 @@ def _renew(work: Work, row: Row | None, renewal: Renewal) -> News | DibsError:
     if said:
         work.emit("task.progress", row, agent=row.agent, data=said)
     return News(lease_expires_at=from_micros(expires))
+
+
+def _tell_limits(work: Work, answers: Sequence[tuple[Row | None, News | DibsError]]) -> None:
+    """Tell those that renewed which limit of its own their task is over."""
+    told = [
+        (row, news) for row, news in answers if row is not None and row.usage is not None and isinstance(news, News)
+    ]
+    if told:
+        limits = limits_of(work.tx, [row for row, _ in told])
+        for row, news in told:
+            news.limits = limits[row.n]
 
 
 def _cancelled_under(work: Work, row: Row, fence: int) -> bool:

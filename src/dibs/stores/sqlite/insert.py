@@ -256,10 +256,12 @@ def _check_waiting(work: Work, plan: _Plan, spawner: Row) -> None:
 def _apply(work: Work, lanes: Lanes, insertion: Insertion, plan: _Plan, spawner: Row | None) -> bool:
     """Everything is known to be in order: add it. Whether the spawner's claim ended."""
     tx = work.tx
+    given: int | None = None
     if insertion.dag is not None and work.dags.find(insertion.dag.id) is None:
         dag = work.dags.create(insertion.dag)
         dag.drafted = encode(plan.ids).decode()
         work.dags.save(dag)
+        given = insertion.dag.budget
     added = _Added(work, plan, spawner)
     if plan.new:
         [newest] = tx.row("SELECT coalesce(max(n), 0) FROM tasks")
@@ -282,6 +284,11 @@ def _apply(work: Work, lanes: Lanes, insertion: Insertion, plan: _Plan, spawner:
         if spawn.wait:
             children = [added.rows.get(child) or _row(work, plan, child) for child in plan.ids]
             suspended = _wait_for(work, spawner, children, spawn)
+    if given is not None and insertion.dag is not None:
+        from dibs.stores.sqlite import allotting
+
+        # After the lanes were read: they are read again because of it.
+        allotting.add(tx, insertion.dag.project, f"dag:{insertion.dag.id}", "usd", given, 0)
     work.flush()
     return suspended
 

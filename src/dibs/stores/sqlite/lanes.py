@@ -27,6 +27,7 @@ UNION ALL
 SELECT project, shut, type, due_at FROM breakers WHERE shut IS NOT NULL
 """
 CHANGED = "UPDATE meta SET value = value + 1 WHERE name = 'lanes'"
+_BUDGETED = "SELECT DISTINCT project FROM budgets"
 _ADD = """
 INSERT INTO lanes (project, type, boost, key) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET retired_at = NULL, idle_since = NULL
@@ -52,6 +53,8 @@ class Lanes:
     def __init__(self) -> None:
         self.version = -1
         self.keys: dict[int, LaneKey] = {}
+        self.budgeted: frozenset[str] = frozenset()
+        """The projects that have budgets: only there claims look at any."""
         self._ids: dict[LaneKey, int] = {}
         self._served: dict[tuple[object, ...], list[int]] = {}
         self._ways: dict[tuple[object, ...], Ways] = {}
@@ -70,6 +73,7 @@ class Lanes:
         self._ids = {key: id for id, key in self.keys.items()}
         self._served = {}
         self._read_shut(tx)
+        self.budgeted = frozenset(project for (project,) in tx.connection.execute(_BUDGETED))
         self.version = version
 
     def _read_shut(self, tx: Transaction) -> None:

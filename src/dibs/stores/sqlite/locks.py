@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from dibs.rules import locks as rules
+from dibs.rules.budgets import PREFIX
+from dibs.stores.sqlite.budgets import Budgets
 from dibs.stores.sqlite.rows import decode, encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from dibs.stores.sqlite.engine import Transaction
     from dibs.stores.sqlite.rows import Row
@@ -58,10 +60,15 @@ _FORGET_USUAL = f"""
 DELETE FROM locks WHERE project = ? AND name = ? AND slots = {rules.SLOTS} AND reserved_for IS NULL
 """  # noqa: S608
 _PARK = """
-UPDATE tasks SET parked_on = j.value->>1, parked_since = coalesce(parked_since, ?2)
+UPDATE tasks SET
+    parked_on = j.value->>1,
+    parked_since = CASE
+        WHEN j.value->>1 GLOB 'budget:*' THEN NULL
+        WHEN j.value->>1 IS NULL THEN parked_since
+        ELSE coalesce(parked_since, ?2)
+    END
 FROM json_each(?1) AS j WHERE tasks.n = j.value->>0
 """
-_MOVE = "UPDATE tasks SET parked_on = j.value->>1 FROM json_each(?) AS j WHERE tasks.n = j.value->>0"
 _NOT_PASSED_OVER = "UPDATE tasks SET parked_since = NULL WHERE n IN (SELECT value FROM json_each(?))"
 # The lanes of those that are parked on a lock, one seek for each.
 _LANES = """
@@ -107,6 +114,7 @@ class Locks:
         self._freed: dict[Name, None] = {}
         self._changed: dict[int, Row] = {}
         self._ended: list[tuple[str, str, int, int]] = []
+        self.budgets = Budgets(tx)
 
     # Tasks that change
 
@@ -129,6 +137,7 @@ class Locks:
         if self._ended:
             self._tx.run(_LET_GO, (encode(self._ended).decode(),))
             self._ended = []
+        self.budgets.write()
         gone = [row for row in self._changed.values() if row.status != "ready" and not row.held]
         for row in gone:
             row.parked_on = row.parked_since = None
@@ -140,14 +149,15 @@ class Locks:
         """After rows are written: what is ready wants its locks."""
         changed, self._changed = self._changed, {}
         ready = [row.n for row in changed.values() if row.status == "ready" and row.parked_on is None]
-        if ready:
-            self._tx.run(_WANT, (encode(ready).decode(),))
+        self.want(ready)
 
     def _want_no_more(self, numbers: Sequence[int]) -> None:
         """These are on their way no longer. What was reserved for them is free for others."""
-        text = encode(numbers).decode()
-        self._tx.run(_WANT_NO_MORE, (text,))
-        for lock in list(self._tx.connection.execute(_UNRESERVE, (text,))):
+        self._tx.run(_WANT_NO_MORE, (encode(numbers).decode(),))
+        self._unreserve(numbers)
+
+    def _unreserve(self, numbers: Sequence[int]) -> None:
+        for lock in list(self._tx.connection.execute(_UNRESERVE, (encode(numbers).decode(),))):
             self.forget_usual(lock)
             self.free(lock)
 
@@ -172,8 +182,10 @@ class Locks:
             self._states[project, name] = _State(slots, taken, reserved_for, bool(waited_for))
 
     def closed(self, project: str, number: int, names: Iterable[str]) -> str | None:
-        """The first lock, by name, that does not admit this task; None if all do. They were looked at."""
-        return rules.first_closed(names, lambda name: self._admits((project, name), number))
+        """The first lock, by name, that does not admit this task, or else the first budget; None if all do. They were
+        looked at."""
+        lock = rules.first_closed(names, lambda name: self._admits((project, name), number))
+        return self.budgets.closed(number) if lock is None else lock
 
     def _admits(self, lock: Name, number: int) -> bool:
         state = self._states[lock]
@@ -192,12 +204,32 @@ class Locks:
         self._want_no_more(numbers)
 
     def park(self, closed: dict[int, str]) -> None:
-        """Tasks, each with the lock that does not admit it, that no claim looks at for now.
+        """Tasks, each with the lock or budget that does not admit it, that no claim looks at for now.
 
         That is how dibs sees a task, not the task: `updated_at` stays.
         """
-        self._tx.run(_PARK, (encode(list(closed.items())).decode(), self._tx.now))
+        self._move(closed)
         self._tx.run(_WANT_NO_MORE, (encode(list(closed)).decode(),))
+
+    def _move(self, moved: Mapping[int, str | None]) -> int:
+        """Park tasks on these locks and budgets, or unpark them (None); how many were unparked.
+
+        Whoever waits for a budget is not passed over by those who take locks, and keeps none for himself.
+        """
+        if not moved:
+            return 0
+        self._tx.run(_PARK, (encode(list(moved.items())).decode(), self._tx.now))
+        broke = [number for number, name in moved.items() if name is not None and name.startswith(PREFIX)]
+        if broke:
+            self._unreserve(broke)
+        unparked = [number for number, name in moved.items() if name is None]
+        self.want(unparked)
+        return len(unparked)
+
+    def want(self, numbers: Sequence[int]) -> None:
+        """These were unparked: they are on their way to their locks."""
+        if numbers:
+            self._tx.run(_WANT, (encode(numbers).decode(),))
 
     # What became free
 
@@ -206,11 +238,23 @@ class Locks:
         self._freed[lock] = None
 
     def follow(self) -> int:
-        """Unpark what the locks that became free admit; how many."""
-        freed, self._freed = sorted(self._freed), {}
-        self._states = {}
-        self.look_at(freed)
-        return sum(self._open_up(project, name) for project, name in freed)
+        """Unpark what the locks that became free admit, and then the budgets that have room; how many."""
+        unparked = 0
+        while self._freed or self.budgets.roomy:
+            freed, self._freed = sorted(self._freed), {}
+            self._states = {}
+            self.budgets.forget()
+            self.look_at(freed)
+            unparked += sum(self._open_up(project, name) for project, name in freed)
+            if not self._freed:
+                unparked += self._move(self.budgets.moves(self._closed_to))
+        return unparked
+
+    def _closed_to(self, project: str, parked: Sequence[tuple[int, str | None]]) -> list[str | None]:
+        """What does not admit each of these tasks, given by number and locks."""
+        needs = [(number, decode(names or "[]")) for number, names in parked]
+        self.look_at((project, name) for _, names in needs for name in names)
+        return [self.closed(project, number, names) for number, names in needs]
 
     def _open_up(self, project: str, name: str) -> int:
         """Unpark the best of each lane that are parked on a lock, so that as many as it has slots free are on their
@@ -222,12 +266,7 @@ class Locks:
         moved: dict[int, str | None] = {}
         for (lane,) in list(self._tx.connection.execute(_LANES, (project, name))):
             moved |= self._moves(project, name, lane, free)
-        if moved:
-            self._tx.run(_MOVE, (encode(list(moved.items())).decode(),))
-        unparked = [number for number, other in moved.items() if other is None]
-        if unparked:
-            self._tx.run(_WANT, (encode(unparked).decode(),))
-        return len(unparked)
+        return self._move(moved)
 
     def _moves(self, project: str, name: str, lane: int, free: int) -> dict[int, str | None]:
         """Of a lane, who is unparked from a lock (None), or parked on another one instead.
@@ -239,6 +278,7 @@ class Locks:
             best = sorted(self._tx.connection.execute(_BEST, (project, name, lane, limit, free)))
             parked = {number: decode(locks) for _, number, locks in best if locks is not None}
             self.look_at((project, needed) for names in parked.values() for needed in names)
+            self.budgets.look_at(parked)
             moves, places = self._decide((project, name), [number for _, number, _ in best], parked, free)
             if places <= 0 or len(parked) < limit:
                 break

@@ -81,6 +81,14 @@ def prune(tx: Transaction, retention_s: float, limit: int) -> int:
     return len(numbers)
 
 
+_THEIR_BUDGETS = """
+DELETE FROM budgets WHERE (project, scope) IN (
+    SELECT t.project, 'dag:' || coalesce(t.dag, 'dag_' || iif(substr(t.id, 1, 5) = 'task_', substr(t.id, 6), t.id))
+    FROM json_each(?) AS j CROSS JOIN tasks AS t ON t.n = j.value
+)
+"""
+
+
 def _forget_log(tx: Transaction, before: int) -> None:
     """Delete old events and claim ids: as many as there is time for, because a busy store makes many."""
     end = time.monotonic() + _LONGEST_S
@@ -104,12 +112,14 @@ def _forget(tx: Transaction, numbers: list[int], dags: list[str]) -> None:
         ") AS lost WHERE tasks.n = lost.child",
         (gone,),
     )
+    tx.run(_THEIR_BUDGETS, (gone,))
     for table, column in (
         ("edges", "parent"),
         ("edges", "child"),
         ("attempts", "n"),
         ("blobs", "n"),
         ("holds", "n"),
+        ("reserves", "n"),
         ("journal", "n"),
         ("questions", "n"),
         ("specs", "n"),

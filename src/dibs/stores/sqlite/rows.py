@@ -61,6 +61,7 @@ class Row(Struct, array_like=True):
     weight: int
     parked_on: str | None
     parked_since: int | None
+    reserved: int | None
     step_at: int | None
     run_after: int | None
     due_at: int | None

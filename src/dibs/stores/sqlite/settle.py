@@ -50,7 +50,8 @@ def settle(tx: Transaction, lanes: Lanes, settlements: Sequence[Settlement]) -> 
 
 
 def _is_simple(settlement: Settlement, state: list[Any] | None, now: int) -> bool:
-    """Whether a held task completed in time, nothing waits for it, it holds no lock, and nothing is to be added up."""
+    """Whether a held task completed in time, nothing waits for it, it holds no lock and reserved nothing, and nothing
+    is to be added up."""
     return (
         state is not None
         and state[2] in HELD

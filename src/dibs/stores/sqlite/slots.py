@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.model.instants import seconds
 from dibs.model.views import Lock, LockHolder
 from dibs.rules import locks as rules
+from dibs.rules.budgets import PREFIX
 from dibs.stores.sqlite.jobs import UNKNOWN
 from dibs.stores.sqlite.locks import Locks
 from dibs.stores.sqlite.rows import decode, encode, instant
@@ -31,6 +32,11 @@ SELECT parked_on, count(*) FROM tasks INDEXED BY task_parked
 WHERE project = ? AND parked_on IS NOT NULL GROUP BY parked_on
 """
 _ANY_PASSED_OVER = "SELECT 1 FROM tasks INDEXED BY task_passed_over WHERE parked_since IS NOT NULL LIMIT 1"
+_ANY_BROKE = """
+SELECT 1 FROM budgets AS b WHERE EXISTS (
+    SELECT 1 FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name
+) LIMIT 1
+"""
 _ALL_WAITED_FOR = "SELECT DISTINCT project, parked_on FROM tasks INDEXED BY task_parked WHERE parked_on IS NOT NULL"
 _PASSED_OVER = """
 SELECT n, project, locks, parked_on FROM tasks INDEXED BY task_passed_over
@@ -63,27 +69,32 @@ def all_locks(tx: Transaction, project: str) -> list[Lock]:
         holder = LockHolder(task_id=task_id, fence=fence, agent=agent, since=instant(claimed_at))
         found.setdefault(name, Lock(name=name)).holders.append(holder)
     for name, count in tx.connection.execute(_WAITING, (project,)):
+        if name.startswith(PREFIX):
+            continue
         found.setdefault(name, Lock(name=name)).waiting = count
     return [lock for _, lock in sorted(found.items())]
 
 
 def unpark(tx: Transaction, limit: int) -> int:
     """Whatever was parked long ago and is still not claimed reserves its locks, longest first; then look at every lock
-    once more.
+    and budget once more.
 
-    How many were parked on a lock that admitted them.
+    How many were parked on a lock that admitted them, or on a budget with room.
     """
     locks = Locks(tx)
     _reserve(tx, locks, limit)
     locks.follow()
-    for lock in list(tx.connection.execute(_ALL_WAITED_FOR)):
-        locks.free(lock)
+    for project, name in list(tx.connection.execute(_ALL_WAITED_FOR)):
+        if name.startswith(PREFIX):
+            locks.budgets.roomy[project, name] = None
+        else:
+            locks.free((project, name))
     return locks.follow()
 
 
 def unpark_glance(tx: Transaction) -> int | Unknown:
     """0 while nothing is parked, or was."""
-    return UNKNOWN if tx.row(_ANY_PASSED_OVER) else 0
+    return UNKNOWN if tx.row(_ANY_PASSED_OVER) or tx.row(_ANY_BROKE) else 0
 
 
 def _reserve(tx: Transaction, locks: Locks, limit: int) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Lock, Page, Stats
+    from dibs.model.views import Agent, Budget, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.review import Ruling
@@ -352,6 +352,30 @@ class SqliteStore:
         from dibs.stores.sqlite.slots import all_locks
 
         return await self._engine.read(lambda tx: all_locks(tx, project))
+
+    # Budgets
+
+    async def set_budget(self, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+        from dibs.stores.sqlite import allotting
+
+        return await self._engine.write(
+            lambda tx: allotting.set_budget(tx, project, scope, unit, limit, default_reserve)
+        )
+
+    async def raise_budget(self, project: str, scope: str, unit: str, amount: int) -> Budget:
+        from dibs.stores.sqlite import allotting
+
+        return await self._engine.write(lambda tx: allotting.raise_budget(tx, project, scope, unit, amount))
+
+    async def remove_budget(self, project: str, scope: str, unit: str) -> Budget:
+        from dibs.stores.sqlite import allotting
+
+        return await self._engine.write(lambda tx: allotting.remove_budget(tx, project, scope, unit))
+
+    async def budgets(self, project: str) -> list[Budget]:
+        from dibs.stores.sqlite import allotting
+
+        return await self._engine.read(lambda tx: allotting.all_budgets(tx, project))
 
     # Reading
 

@@ -20,7 +20,7 @@ from dibs.stores import refusals
 from dibs.stores.sqlite import rows
 from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.rows import Row, encode
-from dibs.stores.values import Usage
+from dibs.stores.values import BY_DUTY, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -101,7 +101,7 @@ class Work:
         """Note that a row changed."""
         row.updated_at = self.now
         self._dirty[row.n] = row
-        if row.locks is not None:
+        if row.locks is not None or row.parked_on is not None:
             self._with_locks().note(row)
 
     def mend(self, row: Row) -> None:
@@ -242,6 +242,9 @@ class Work:
         row.tokens_in = plus(row.tokens_in, used.tokens_in)
         row.tokens_out = plus(row.tokens_out, used.tokens_out)
         row.turns = plus(row.turns, used.turns)
+        if row.reserved is not None:
+            by_duty = digest == BY_DUTY
+            self._with_locks().budgets.settle(row, used, outcome=outcome, reason=reason, by_duty=by_duty)
         row.lease_expires_at = row.timeout_at = row.due_at = None
         row.confirmed = 0
         if row.locks is not None:

@@ -78,9 +78,9 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("locks", {"locks": "not-a-list"}),
     ("locks", {"locks": [""]}),
     ("locks", {"locks": [f"lock{number}" for number in range(21)]}),
-    ("max_cost", {"max_cost": 0.5}),
-    ("max_tokens", {"max_tokens": 5}),
-    ("max_turns", {"max_turns": 5}),
+    ("max_cost", {"max_cost": -0.5}),
+    ("max_tokens", {"max_tokens": 0.5}),
+    ("max_turns", {"max_turns": -5}),
     ("expects", {"expects": 5}),
     ("expects", {"expects": {}}),
     ("expects", {"expects": {"schema": {}}}),
@@ -194,12 +194,12 @@ class BadInput(Topic):
         assert caught.value.field == "tasks"
         assert (await queue.find()).items == []
 
-    async def test_empty_dags_and_budgets_are_refused(self, queue: Queue) -> None:
+    async def test_empty_dags_and_impossible_budgets_are_refused(self, queue: Queue) -> None:
         with pytest.raises(Invalid) as caught:
             await queue.add_dag("Empty", [])
         assert caught.value.field == "tasks"
         with pytest.raises(Invalid) as caught:
-            await queue.add_dag("Rich", [NewTask("job")], budget=5.0)
+            await queue.add_dag("Rich", [NewTask("job")], budget=-5.0)
         assert caught.value.field == "budget"
 
     async def test_ids_that_make_no_sense_are_refused(self, queue: Queue) -> None:

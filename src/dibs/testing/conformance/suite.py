@@ -8,6 +8,7 @@ from dibs.testing.conformance.asking import Approving, Asking
 from dibs.testing.conformance.badinput import BadInput
 from dibs.testing.conformance.beneath import Beneath
 from dibs.testing.conformance.breakers import Breakers
+from dibs.testing.conformance.budgets import Budgets
 from dibs.testing.conformance.cancelling import Cancelling
 from dibs.testing.conformance.claiming import Claiming
 from dibs.testing.conformance.contracts import Contracts
@@ -40,6 +41,7 @@ class StoreConformance(
     BadInput,
     Beneath,
     Breakers,
+    Budgets,
     Cancelling,
     Claiming,
     Contracts,

@@ -8,6 +8,7 @@
 -- p_offer: written down with the agent, if given. p_claim_id: remembered with what was claimed; it may have been used
 -- before, in a call whose answer was lost. p_raise: raise floors too. p_ahead: if there is nothing, find out when there
 -- may be, also where that takes long. p_most: how many tasks this agent may hold, at most (NULL: any number).
+-- p_budgets: the project has some, as of the version of its lanes.
 -- Answers one row. `state`: 'taken', 'none' (due_at: when time alone may change that, if it `looked`), 'stale' (lanes
 -- changed: read them again; at p_changes_at, note it first), 'again' (what the claim id stands for: `whole`), 'full' (it
 -- holds as many as it may). `heard`: when the agent was last written down as heard of, if an offer was given.
@@ -20,6 +21,7 @@ CREATE OR REPLACE FUNCTION dibs.claim(
     p_limit integer, p_max_bytes bigint, p_lease_s float8, p_start boolean,
     p_claim_id text, p_raise boolean, p_ahead boolean, p_changes_at bigint, p_trials integer[], p_watched integer[],
     p_most integer,
+    p_budgets boolean,
     OUT state text, OUT at bigint, OUT looked boolean, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[],
     OUT specs text, OUT dags text[],
     OUT parents text[], OUT priorities float8[], OUT effectives float8[], OUT created bigint[], OUT ready bigint[],
@@ -190,9 +192,9 @@ BEGIN
             END LOOP;
             some_alone := true;
         END IF;
-        EXIT WHEN some_locking IS NOT TRUE;
-        -- Some need locks. What does not get them is parked, and more are looked at in its place.
-        admitted := dibs.admit(p_project, ranked, sizes, alone, p_limit, p_max_bytes, at);
+        EXIT WHEN some_locking IS NOT TRUE AND (NOT p_budgets OR ranked IS NULL);
+        -- Some need locks, or use budgets. What does not get them is parked, and more are looked at in its place.
+        admitted := dibs.admit(p_project, ranked, sizes, alone, p_limit, p_max_bytes, at, p_budgets);
         parked := parked || admitted.parked;
         IF NOT admitted.again THEN
             SELECT array_agg(tids[c.place] ORDER BY c.nth), array_agg(ranked[c.place] ORDER BY c.nth),
@@ -309,6 +311,9 @@ BEGIN
     INSERT INTO dibs.claims AS c (project, claim_id, at, ns, fences) VALUES (p_project, p_claim_id, at, ns, fences);
     IF some_locking THEN
         PERFORM dibs.take_locks(p_project, ns, fences, at);
+    END IF;
+    IF p_budgets THEN
+        PERFORM dibs.reserve(p_project, ns, fences);
     END IF;
     IF cardinality(parked) > 0 THEN
         -- What they would have taken is free for others.

@@ -80,11 +80,13 @@ END $$;
 -- p_leases: NULL for the lease that it was claimed with. p_progress, p_notes, p_usages (JSON): kept where given.
 -- p_said: what the event of progress carries, as JSON; NULL: no event.
 -- Answers `expires` in the order given; `words` is NULL if all are renewed, else as not_held, or 'over_timeout'.
+-- `spending`: of those that told what they use, and whose task has limits, these limits, what earlier attempts used, and what
+-- this one has, as JSON.
 -- Locks: task rows by number, agents by name.
 CREATE OR REPLACE FUNCTION dibs.renew(
     p_now bigint, p_ids text[], p_fences bigint[], p_leases float8[], p_progress float8[], p_notes text[],
     p_usages text[], p_said text[],
-    OUT expires bigint[], OUT words text[], OUT facts text[]
+    OUT expires bigint[], OUT words text[], OUT facts text[], OUT spending text[]
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
@@ -120,16 +122,22 @@ BEGIN
             FROM unnest(held, places) AS h (n, place)
         ) r
         WHERE w.n = r.n AND (w.timeout_at IS NULL OR w.timeout_at > at)
-        RETURNING w.n, w.agent, w.lease_expires_at, r.place
+        RETURNING w.n, w.agent, w.lease_expires_at, r.place, w.usage, w.cost_usd, w.tokens_in, w.tokens_out, w.turns
     )
     SELECT
         array_agg(r.lease_expires_at ORDER BY h.place),
         array_agg(dibs.event('task.progress', at, s.id, s.dag, r.agent, NULL, p_said[r.place]) ORDER BY r.place)
-            FILTER (WHERE p_said[r.place] IS NOT NULL)
-    INTO expires, events
+            FILTER (WHERE p_said[r.place] IS NOT NULL),
+        array_agg(CASE
+            WHEN r.usage IS NOT NULL AND strpos(s.spec, '"max_') > 0 THEN json_build_array(
+                s.spec::json->'max_cost', s.spec::json->'max_tokens', s.spec::json->'max_turns', r.cost_usd, r.tokens_in,
+                r.tokens_out, r.turns, r.usage::json
+            )::text
+        END ORDER BY h.place)
+    INTO expires, events, spending
     FROM generate_series(1, cardinality(p_ids)) AS h (place)
     LEFT JOIN renewed r ON r.place = h.place
-    LEFT JOIN dibs.specs s ON s.n = r.n AND p_said[r.place] IS NOT NULL;
+    LEFT JOIN dibs.specs s ON s.n = r.n AND (p_said[r.place] IS NOT NULL OR r.usage IS NOT NULL);
     IF events IS NOT NULL THEN
         PERFORM dibs.publish(events, at);
     END IF;

@@ -14,7 +14,7 @@
 -- that were there before (NULL: none); `whole`, the tasks in the order of the drafts — NULL if all of them are as
 -- anybody can tell from the drafts, that is new, not cancelled and not to be approved.
 -- A draft whose id is just being added by somebody else: unique_violation (do it again).
--- Locks: floors (shared), links (a spawn that waits, with keys), the dag's key, keys in order, task rows by number, dag
+-- Locks: claims of the project (a dag with a budget), floors (shared), links (a spawn that waits, with keys), the dag's key, keys in order, task rows by number, dag
 -- rows by id. Keys come first: whoever waits for the owner of a key holds up nobody else. Without keys, those who are
 -- waited for are new and depend on nothing that can get another edge: no cycle can close, and links need no lock.
 CREATE OR REPLACE FUNCTION dibs.insert(
@@ -33,6 +33,7 @@ AS $$
 DECLARE
     count integer := coalesce(cardinality(p_ids), 0);
     spawn jsonb := p_spawn::jsonb;
+    given bigint := CASE WHEN p_dag IS NOT NULL THEN (p_dag::jsonb->>'budget')::bigint END;
     waits boolean := coalesce((spawn->>'wait')::boolean, false);
     spawner bigint;
     spawned_by text := spawn->>'task_id';
@@ -76,6 +77,9 @@ DECLARE
     events text[] := '{}';
 BEGIN
     suspended := false;
+    IF given IS NOT NULL THEN
+        PERFORM dibs.hold_claims(p_dag::jsonb->>'project');
+    END IF;
     PERFORM dibs.hold_floors();
     IF (SELECT m.value::bigint FROM dibs.meta m WHERE m.name = 'lanes') <> p_version THEN
         RETURN;
@@ -141,8 +145,12 @@ BEGIN
         PERFORM dibs.check_spawner(spawner, spawn, count, at);
     END IF;
 
-    IF waits AND EXISTS (SELECT 1 FROM dibs.needs d WHERE d.n = spawner) THEN
+    IF waits AND dibs.holds_anything(spawner) THEN
         PERFORM dibs.hold_locks();
+    END IF;
+    IF given IS NOT NULL AND NOT dag_id = ANY (joined) THEN
+        PERFORM dibs.hold_locks();
+        PERFORM dibs.add_budget(p_dag::jsonb->>'project', 'dag:' || dag_id, 'usd', given, 0);
     END IF;
 
     -- Where the new tasks belong.

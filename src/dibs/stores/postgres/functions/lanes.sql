@@ -52,7 +52,8 @@ END $$;
 -- The numbers of lanes, given as JSON keys; those that are new or retired come into use. Answers all lanes in use, and
 -- with the first of them what is closed.
 -- Locks: lane rows, and the counter that tells everybody to read them again.
-CREATE OR REPLACE FUNCTION dibs.add_lanes(p_lanes text) RETURNS TABLE (version bigint, id integer, key text, shut text)
+CREATE OR REPLACE FUNCTION dibs.add_lanes(p_lanes text)
+RETURNS TABLE (version bigint, id integer, key text, shut text, budgets text[])
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
 BEGIN
@@ -64,10 +65,12 @@ BEGIN
     RETURN QUERY SELECT * FROM dibs.lanes_in_use();
 END $$;
 
-CREATE OR REPLACE FUNCTION dibs.lanes_in_use() RETURNS TABLE (version bigint, id integer, key text, shut text)
+-- `budgets`: the projects that have some.
+CREATE OR REPLACE FUNCTION dibs.lanes_in_use() RETURNS TABLE (version bigint, id integer, key text, shut text, budgets text[])
 LANGUAGE sql AS $$
     SELECT
         (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes'), l.id, l.key,
-        CASE WHEN row_number() OVER () = 1 THEN dibs.shut_now() END
+        CASE WHEN row_number() OVER () = 1 THEN dibs.shut_now() END,
+        CASE WHEN row_number() OVER () = 1 THEN ARRAY(SELECT DISTINCT b.project FROM dibs.budgets b) END
     FROM (SELECT 1) one LEFT JOIN dibs.lanes l ON l.retired_at IS NULL
 $$;

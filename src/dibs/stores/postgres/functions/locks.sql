@@ -7,28 +7,59 @@
 CREATE OR REPLACE FUNCTION dibs.hold_locks() RETURNS void LANGUAGE sql AS
 $$ SELECT pg_advisory_xact_lock('dibs.locks'::regclass::oid::integer, 0) $$;
 
--- The first lock by name that does not admit a task; NULL if all do. `p_taken`: what others take in the same claim.
-CREATE OR REPLACE FUNCTION dibs.closed_to(p_project text, p_n bigint, p_taken text[]) RETURNS text LANGUAGE sql AS $$
-    SELECT d.name FROM dibs.needs d LEFT JOIN dibs.locks l ON l.project = p_project AND l.name = d.name
-    WHERE d.n = p_n AND NOT (
-        coalesce(cardinality(l.holders), 0) + cardinality(array_positions(p_taken, d.name)) < coalesce(l.slots, 1)
-        AND coalesce(l.reserved_for, p_n) = p_n
+-- The first lock by name that does not admit a task, or else the first budget; NULL if all do. `p_taken`, `p_extra`: what
+-- others take in the same claim.
+CREATE OR REPLACE FUNCTION dibs.closed_to(p_project text, p_n bigint, p_taken text[], p_extra jsonb) RETURNS text
+LANGUAGE sql AS $$
+    SELECT coalesce(
+        (
+            SELECT d.name FROM dibs.needs d LEFT JOIN dibs.locks l ON l.project = p_project AND l.name = d.name
+            WHERE d.n = p_n AND NOT (
+                coalesce(cardinality(l.holders), 0) + cardinality(array_positions(p_taken, d.name)) < coalesce(l.slots, 1)
+                AND coalesce(l.reserved_for, p_n) = p_n
+            )
+            ORDER BY d.name LIMIT 1
+        ),
+        dibs.no_room_in(p_project, p_n, p_extra)
     )
-    ORDER BY d.name LIMIT 1
 $$;
+
+-- Park ready tasks, whose rows are locked, each on the lock or budget of this name; NULL: unpark it. Whoever waits for a
+-- budget is not passed over by those who take locks.
+CREATE OR REPLACE FUNCTION dibs.park(p_project text, p_ns bigint[], p_names text[], p_at bigint) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE dibs.waiting w SET
+        parked_on = p.name,
+        parked_since = CASE
+            WHEN starts_with(p.name, 'budget:') THEN NULL
+            WHEN p.name IS NULL THEN w.parked_since
+            ELSE coalesce(w.parked_since, p_at)
+        END,
+        ties = CASE WHEN starts_with(p.name, 'budget:') THEN w.ties | 8 ELSE w.ties END
+    FROM unnest(p_ns, p_names) AS p (n, name) WHERE w.n = p.n;
+    -- So that whoever lets go finds them.
+    INSERT INTO dibs.locks (project, name)
+    SELECT DISTINCT p_project, p.name FROM unnest(p_names) AS p (name) WHERE NOT starts_with(p.name, 'budget:')
+    ON CONFLICT DO NOTHING;
+END $$;
 
 -- Of ready tasks, best first, those that a claim gets: their places. What does not get its locks is parked, and `parked`
 -- tells it. `again`: some were parked, and there is room for others; look for them and come back.
--- p_sizes, p_alone: as the claim knows them; NULL for a single one.
+-- p_sizes, p_alone: as the claim knows them; NULL for a single one. p_budgets: the project has some.
 CREATE OR REPLACE FUNCTION dibs.admit(
     p_project text, p_ns bigint[], p_sizes integer[], p_alone boolean[], p_limit integer, p_max_bytes bigint, p_at bigint,
+    p_budgets boolean,
     OUT chosen integer[], OUT parked bigint[], OUT again boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    locking bigint[] := ARRAY(SELECT DISTINCT d.n FROM dibs.needs d WHERE d.n = ANY (p_ns));
+    locking bigint[] := CASE
+        WHEN p_budgets THEN p_ns ELSE ARRAY(SELECT DISTINCT d.n FROM dibs.needs d WHERE d.n = ANY (p_ns))
+    END;
     here bigint[];
     names text[] := '{}';
     taken text[] := '{}';
+    extra jsonb := '{}';
     size bigint := 0;
     closed text;
 BEGIN
@@ -46,7 +77,7 @@ BEGIN
             again := false;
             EXIT;
         END IF;
-        closed := CASE WHEN p_ns[i] = ANY (locking) THEN dibs.closed_to(p_project, p_ns[i], taken) END;
+        closed := CASE WHEN p_ns[i] = ANY (locking) THEN dibs.closed_to(p_project, p_ns[i], taken, extra) END;
         IF closed IS NOT NULL THEN
             parked := parked || p_ns[i];
             names := names || closed;
@@ -57,6 +88,12 @@ BEGIN
         IF p_ns[i] = ANY (locking) THEN
             taken := taken || ARRAY(SELECT d.name FROM dibs.needs d WHERE d.n = p_ns[i]);
         END IF;
+        IF p_budgets THEN
+            extra := extra || (
+                SELECT coalesce(jsonb_object_agg(w.name, w.wanted + coalesce((extra->>w.name)::bigint, 0)), '{}')
+                FROM dibs.wishes(p_project, p_ns[i]) w
+            );
+        END IF;
         IF p_alone[i] OR cardinality(chosen) >= p_limit THEN
             again := false;
             EXIT;
@@ -64,11 +101,7 @@ BEGIN
     END LOOP;
     again := again AND cardinality(parked) > 0;
     IF cardinality(parked) > 0 THEN
-        UPDATE dibs.waiting w SET parked_on = p.name, parked_since = coalesce(w.parked_since, p_at)
-        FROM unnest(parked, names) AS p (n, name) WHERE w.n = p.n;
-        -- So that whoever lets go finds them.
-        INSERT INTO dibs.locks (project, name) SELECT DISTINCT p_project, p.name FROM unnest(names) AS p (name)
-        ON CONFLICT DO NOTHING;
+        PERFORM dibs.park(p_project, parked, names, p_at);
     END IF;
 END $$;
 
@@ -95,11 +128,16 @@ BEGIN
 END $$;
 
 -- These tasks may hold or reserve something no longer: their claims ended, or they are not ready any more. Whatever they
--- need is looked at. Needs hold_floors().
+-- need is looked at, and whatever budgets they had reserved in. Needs hold_floors().
 CREATE OR REPLACE FUNCTION dibs.free_locks(p_ns bigint[], p_at bigint) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     needed record;
+    charged record;
 BEGIN
+    IF EXISTS (SELECT 1 FROM dibs.reserves r WHERE r.n = ANY (p_ns)) THEN
+        PERFORM dibs.hold_locks();
+        charged := dibs.charge(p_ns);
+    END IF;
     FOR needed IN
         SELECT s.project, array_agg(DISTINCT d.name ORDER BY d.name) AS names
         FROM unnest(p_ns) AS t (n) JOIN dibs.needs d ON d.n = t.n JOIN dibs.specs s ON s.n = d.n
@@ -116,10 +154,19 @@ BEGIN
             ),
             reserved_for = (
                 SELECT w.n FROM dibs.waiting w WHERE w.n = l.reserved_for AND w.status || '' = 'ready'
+                    AND starts_with(w.parked_on, 'budget:') IS NOT TRUE
             )
         WHERE l.project = needed.project AND l.name = ANY (needed.names);
         PERFORM dibs.open_locks(needed.project, needed.names, p_at);
     END LOOP;
+    IF charged IS NOT NULL THEN
+        FOR needed IN
+            SELECT c.project, array_agg(c.name) AS names FROM unnest(charged.projects, charged.names) AS c (project, name)
+            GROUP BY c.project ORDER BY c.project
+        LOOP
+            PERFORM dibs.open_budgets(needed.project, needed.names, p_at);
+        END LOOP;
+    END IF;
 END $$;
 
 -- Unpark what these locks admit: of each lane the best, as many as there is room for. How many.
@@ -136,6 +183,7 @@ DECLARE
     other text;
     lanes integer[] := '{}';
     ranks float8[] := '{}';
+    broke bigint[] := '{}';
 BEGIN
     FOR l IN SELECT x.* FROM dibs.locks x WHERE x.project = p_project AND x.name = ANY (p_names) ORDER BY x.name LOOP
         free := l.slots - cardinality(l.holders);
@@ -163,17 +211,17 @@ BEGIN
                     places := places - 1;
                     CONTINUE;
                 END IF;
-                other := dibs.closed_to(p_project, task.n, '{}');
+                other := dibs.closed_to(p_project, task.n, '{}', '{}');
                 CONTINUE WHEN other = l.name;
                 PERFORM 1 FROM dibs.waiting w WHERE w.n = task.n AND w.parked_on = l.name FOR UPDATE SKIP LOCKED;
                 CONTINUE WHEN NOT FOUND;
-                UPDATE dibs.waiting w SET parked_on = other WHERE w.n = task.n;
+                PERFORM dibs.park(p_project, ARRAY[task.n], ARRAY[other], p_at);
                 IF other IS NULL THEN
                     places := places - 1;
                     lanes := lanes || in_lane;
                     ranks := ranks || task.rank;
-                ELSE
-                    INSERT INTO dibs.locks (project, name) VALUES (p_project, other) ON CONFLICT DO NOTHING;
+                ELSIF starts_with(other, 'budget:') THEN
+                    broke := broke || task.n;
                 END IF;
             END LOOP;
         END LOOP;
@@ -186,11 +234,15 @@ BEGIN
             );
     END LOOP;
     PERFORM dibs.note_lows(lanes, ranks);
+    IF EXISTS (SELECT 1 FROM dibs.locks x WHERE x.reserved_for = ANY (broke)) THEN
+        -- Whoever waits for a budget keeps no lock for himself.
+        PERFORM dibs.free_locks(broke, p_at);
+    END IF;
     RETURN cardinality(lanes);
 END $$;
 
 -- What was parked p_passed_over_s ago and is still not claimed reserves its locks, longest first; then every lock is looked at. How many were
--- parked on a lock that admitted them. Reads only while no lock is known. Locks: floors (shared), locks.
+-- parked on a lock that admitted them, or on a budget with room. Reads only while no lock and no budget is known. Locks: floors (shared), locks.
 CREATE OR REPLACE FUNCTION dibs.unpark(p_now bigint, p_limit integer, p_passed_over_s float8) RETURNS integer
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -203,7 +255,7 @@ DECLARE
     project_of record;
     unparked integer := 0;
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM dibs.locks) THEN
+    IF NOT EXISTS (SELECT 1 FROM dibs.locks) AND NOT EXISTS (SELECT 1 FROM dibs.budgets) THEN
         RETURN 0;
     END IF;
     PERFORM dibs.hold_floors();
@@ -230,6 +282,11 @@ BEGIN
         SELECT l.project, array_agg(l.name ORDER BY l.name) AS names FROM dibs.locks l GROUP BY l.project ORDER BY l.project
     LOOP
         unparked := unparked + dibs.open_locks(project_of.project, project_of.names, at);
+    END LOOP;
+    FOR project_of IN
+        SELECT b.project, array_agg(b.name) AS names FROM dibs.budgets b GROUP BY b.project ORDER BY b.project
+    LOOP
+        unparked := unparked + dibs.open_budgets(project_of.project, project_of.names, at);
     END LOOP;
     RETURN unparked;
 END $$;

@@ -71,7 +71,7 @@ BEGIN
     suspended := NOT held;
     IF held AND waits THEN
         PERFORM dibs.refuse_cycle(p_n, ns);
-        IF EXISTS (SELECT 1 FROM dibs.needs d WHERE d.n = p_n) THEN
+        IF dibs.holds_anything(p_n) THEN
             PERFORM dibs.hold_locks();
         END IF;
         SELECT a.suspended, a.events INTO suspended, events FROM dibs.wait_for(p_n, ns, p_spawn->'usage', at) a;

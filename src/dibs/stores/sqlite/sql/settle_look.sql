@@ -3,7 +3,8 @@
 SELECT
     json_group_array(
         json_array(
-            t.id, t.n, t.status, t.fence, t.dag, t.has_dependents, t.usage IS NULL, t.agent, t.timeout_at, t.locks IS NULL
+            t.id, t.n, t.status, t.fence, t.dag, t.has_dependents, t.usage IS NULL, t.agent, t.timeout_at,
+            t.locks IS NULL AND t.reserved IS NULL
         )
     ),
     EXISTS (SELECT 1 FROM breakers WHERE troubled = 1)

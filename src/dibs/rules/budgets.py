@@ -1,0 +1,225 @@
+"""Budgets: nobody spends what was not given. An attempt reserves what it may use, and is charged what it used.
+
+A budget limits one unit (USD, tokens, model turns or seconds of work) within a scope: everything, a type, a user or a
+dag. What is reserved and what is spent never exceed the limit together, unless an attempt used more than it had
+reserved. A task that does not fit is parked until it does.
+
+Amounts are whole numbers of a small part of the unit, so that adding them up is exact, in whatever order it is done.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from dibs.errors import Invalid, NotFound
+from dibs.model.status import Outcome
+from dibs.model.views import Blocker, Budget
+from dibs.rules import validation
+
+if TYPE_CHECKING:
+    from dibs.model.task import Task
+
+PARTS = {"usd": 1_000_000, "tokens": 1, "turns": 1, "seconds": 1_000_000}
+"""The units there are, and into how many parts each is divided."""
+
+SCOPES = ("type", "user", "dag")
+GLOBAL = "global"
+MOST = 10**15
+"""The largest amount of anything, in parts."""
+
+PREFIX = "budget:"
+"""What `parked_on` begins with where a budget is in the way. No lock may be called like that."""
+
+LOOKED_AT = 100
+"""How many parked tasks of a lane are looked at when a budget has room. The duty looks again."""
+
+MAX_SCOPE_CHARS = 300
+MAX_COST = 1e9
+MAX_COUNT = 10**15
+
+GIVEN_BACK = frozenset({Outcome.RELEASED, Outcome.RATE_LIMITED})
+"""Ways in which a claim ends that cost nothing, unless its agent said that it did."""
+
+_OWN_LIMITS = (("max_cost", "usd"), ("max_tokens", "tokens"), ("max_turns", "turns"))
+
+
+class Usage(NamedTuple):
+    """What was used, as it was told; None where nobody said."""
+
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    turns: int | None = None
+
+    def of(self, unit: str) -> int | None:
+        """What was used of a unit, in parts. Seconds are measured, not told."""
+        if unit == "usd":
+            return None if self.cost_usd is None else to_parts(self.cost_usd, unit)
+        if unit == "turns":
+            return self.turns
+        if unit == "tokens" and (self.tokens_in is not None or self.tokens_out is not None):
+            return (self.tokens_in or 0) + (self.tokens_out or 0)
+        return None
+
+
+class Allowance(NamedTuple):
+    """What a task may use over all its attempts, what those that ended used, and how long the next one may take."""
+
+    max_cost: float | None = None
+    max_tokens: int | None = None
+    max_turns: int | None = None
+    timeout_s: float | None = None
+    spent: Usage = Usage()
+
+    def of(self, unit: str) -> float | None:
+        """The most of a unit; None if nothing is said about it."""
+        return {"usd": self.max_cost, "tokens": self.max_tokens, "turns": self.max_turns}.get(unit)
+
+
+def allowance_of(task: Task) -> Allowance:
+    """What a task may use, and has used."""
+    spent = Usage(task.cost_usd, task.tokens_in, task.tokens_out, task.turns)
+    return Allowance(task.max_cost, task.max_tokens, task.max_turns, task.timeout, spent)
+
+
+def parse_scope(value: object) -> str:
+    """`global`, `type:research`, `user:grace` or `dag:dag_01j…`, checked."""
+    scope = validation.text(value, "scope", max_chars=MAX_SCOPE_CHARS)
+    kind, _, name = scope.partition(":")
+    if scope != GLOBAL and (kind not in SCOPES or not name):
+        raise Invalid(f"scope must be global, type:NAME, user:NAME or dag:ID, not {value!r:.80}.", field="scope")
+    return scope
+
+
+def parse_unit(value: object) -> str:
+    """One of the units there are."""
+    if not isinstance(value, str) or value not in PARTS:
+        raise Invalid(f"unit must be one of {', '.join(PARTS)}, not {value!r:.80}.", field="unit")
+    return value
+
+
+def parse_amount(value: object, field: str, unit: str) -> int:
+    """A number of units, in parts."""
+    return to_parts(validation.number(value, field, 0, MOST / PARTS[unit]), unit)
+
+
+def to_parts(amount: float, unit: str) -> int:
+    """An amount in parts, at most the largest."""
+    return min(MOST, round(amount * PARTS[unit]))
+
+
+def scopes_of(*, type: str, user: str | None, dag: str) -> tuple[str, ...]:
+    """Whose budgets a task uses."""
+    scopes = (GLOBAL, f"type:{type}", f"dag:{dag}")
+    return scopes if user is None else (*scopes, f"user:{user}")
+
+
+def parked_on(scope: str, unit: str) -> str:
+    """How a task says that this budget is in its way."""
+    return f"{PREFIX}{scope}:{unit}"
+
+
+def reserve(unit: str, allowance: Allowance, default_reserve: int) -> int:
+    """What an attempt sets aside, in parts: what is left of the task's own limit, or what the budget says for tasks
+    without one. Of time it sets aside its timeout."""
+    if unit == "seconds":
+        return default_reserve if allowance.timeout_s is None else to_parts(allowance.timeout_s, unit)
+    limit = allowance.of(unit)
+    if limit is None:
+        return default_reserve
+    return max(0, to_parts(limit, unit) - (allowance.spent.of(unit) or 0))
+
+
+def fits(*, limit: int, taken: int, wanted: int) -> bool:
+    """Whether so much more may be reserved, `taken` being reserved or spent already. A budget that is used up admits
+    nobody, also who reserves nothing."""
+    return taken + wanted <= limit and (wanted > 0 or taken < limit)
+
+
+def charge(told: int | None, reserved: int, *, sure: bool, given_back: bool) -> tuple[int, bool]:
+    """What the end of a claim is charged, and whether that is what it cost.
+
+    It is not known where nobody said, or whoever knew is gone (not `sure`): then it is the larger of what was told and
+    what was reserved. Work that never began, or was given back, costs what was told.
+    """
+    if given_back:
+        return min(MOST, told or 0), True
+    if told is not None and sure:
+        return min(MOST, told), True
+    return max(min(MOST, told or 0), reserved), False
+
+
+def exceeded(allowance: Allowance, told: Usage) -> str | None:
+    """Which of its own limits a task is over with what the attempt under way has told; None if it keeps them."""
+    for name, unit in _OWN_LIMITS:
+        limit, used = allowance.of(unit), told.of(unit)
+        if limit is not None and used is not None and used + (allowance.spent.of(unit) or 0) > to_parts(limit, unit):
+            return name
+    return None
+
+
+def why_exceeded(task: Task, limit: str) -> str:
+    """The error of an attempt that was stopped because of its own limit."""
+    unit = dict(_OWN_LIMITS)[limit]
+    return f"the task used more than its {limit} of {in_words(getattr(task, limit), unit)}"
+
+
+def shown(
+    scope: str, unit: str, *, limit: int, default_reserve: int, reserved: int, spent: int, unpriced: int, waiting: int
+) -> Budget:
+    """A budget as people see it: amounts in units."""
+    parts = PARTS[unit]
+    return Budget(
+        scope=scope,
+        unit=unit,
+        limit=limit / parts,
+        default_reserve=default_reserve / parts,
+        reserved=reserved / parts,
+        spent=spent / parts,
+        left=max(0, limit - reserved - spent) / parts,
+        unpriced=unpriced,
+        waiting=waiting,
+    )
+
+
+def in_words(amount: float, unit: str) -> str:
+    """`$0.40`, `1,200 tokens`, `3 turns`, `90 s`."""
+    if unit == "usd":
+        return f"${amount:,.2f}" if round(amount, 2) == amount else f"${amount:,.6f}".rstrip("0")
+    number = f"{amount:,.0f}" if amount == round(amount) else f"{amount:,.3f}".rstrip("0")
+    return f"{number} s" if unit == "seconds" else f"{number} {unit}"
+
+
+def spent_in_words(budget: Budget) -> str:
+    """What is spent; where some of it is a guess, that it may be more."""
+    amount = in_words(budget.spent, budget.unit)
+    return f"≥ {amount}, {budget.unpriced} unpriced" if budget.unpriced else amount
+
+
+def explain(task: Task, budget: Budget) -> tuple[str, list[Blocker]]:
+    """Why a task is parked on a budget, and what would help."""
+    parts, unit, name = PARTS[budget.unit], budget.unit, f"budget {budget.scope}"
+    allowance = allowance_of(task)
+    wanted = reserve(unit, allowance, to_parts(budget.default_reserve, unit))
+    taken = to_parts(budget.reserved, unit) + to_parts(budget.spent, unit)
+    limit = to_parts(budget.limit, unit)
+    missing = max(taken + max(wanted, 1) - limit, 0) / parts
+    own = allowance.of(unit) is not None or (unit == "seconds" and task.timeout is not None)
+    whose = "of its own limit" if own else "of default_reserve, because it names no limit of its own"
+    detail = (
+        f"{name} has {in_words(budget.left, unit)} left of {in_words(budget.limit, unit)}"
+        f" (spent {spent_in_words(budget)}; {in_words(budget.reserved, unit)} reserved by what runs),"
+        f" and it reserves {in_words(wanted / parts, unit)} {whose}"
+    )
+    if wanted > limit:
+        detail += "; as it is it can never fit"
+    option = "" if unit == "usd" else f" --unit {unit}"
+    help = f"raise {name} by {in_words(missing, unit)}: dibs budget raise {budget.scope} {missing:g}{option}"
+    if not missing:
+        help = "it will be offered again in a moment"
+    return f"It is ready, but {detail}.", [Blocker(kind="gate", detail=detail, help=help)]
+
+
+def no_budget(scope: str, unit: str) -> NotFound:
+    """Nobody made such a budget."""
+    return NotFound(f"There is no budget {scope} in {unit}. `dibs budget ls` shows the ones there are.", field="scope")

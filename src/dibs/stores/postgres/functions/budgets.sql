@@ -1,0 +1,324 @@
+-- Budgets: claims reserve in them, and are charged when they end. As rules.budgets and the contract say.
+--
+-- What is decided about budgets is decided under hold_locks(), as about locks. A budget comes and goes while nobody claims.
+-- Amounts are in parts of their unit.
+
+-- Claims of a project take turns; between two of them its budgets may change.
+CREATE OR REPLACE FUNCTION dibs.hold_claims(p_project text) RETURNS void LANGUAGE sql AS
+$$ SELECT pg_advisory_xact_lock('dibs.work'::regclass::oid::integer, hashtext(p_project)) $$;
+
+-- As rules.budgets.fits.
+CREATE OR REPLACE FUNCTION dibs.fits(p_cap bigint, p_taken bigint, p_wanted bigint) RETURNS boolean LANGUAGE sql IMMUTABLE AS
+$$ SELECT p_taken + p_wanted <= p_cap AND (p_wanted > 0 OR p_taken < p_cap) $$;
+
+-- USD or seconds in parts: as rules.budgets.to_parts.
+CREATE OR REPLACE FUNCTION dibs.parts(p_amount float8) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT AS
+$$ SELECT least(1e15, round(p_amount * 1000000))::bigint $$;
+
+-- As rules.budgets.Usage.of, but for seconds.
+CREATE OR REPLACE FUNCTION dibs.used_of(
+    p_unit text, p_cost float8, p_tokens_in bigint, p_tokens_out bigint, p_turns bigint
+) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE p_unit
+        WHEN 'usd' THEN dibs.parts(p_cost)
+        WHEN 'turns' THEN p_turns
+        WHEN 'tokens' THEN CASE
+            WHEN p_tokens_in IS NOT NULL OR p_tokens_out IS NOT NULL
+            THEN coalesce(p_tokens_in, 0) + coalesce(p_tokens_out, 0)
+        END
+    END
+$$;
+
+-- The budgets of a task, what is taken of each, and what an attempt at it would reserve: as rules.budgets.reserve.
+CREATE OR REPLACE FUNCTION dibs.wishes(p_project text, p_n bigint)
+RETURNS TABLE (name text, cap bigint, taken bigint, wanted bigint) LANGUAGE sql STABLE AS $$
+    SELECT b.name, b.cap, b.reserved + b.spent, CASE
+        WHEN b.unit = 'seconds'
+        THEN coalesce(dibs.parts(t.timeout_s), b.default_reserve)
+        ELSE coalesce(
+            greatest(
+                0, CASE b.unit
+                    WHEN 'usd' THEN dibs.parts((t.limits->>'max_cost')::float8)
+                    WHEN 'tokens' THEN (t.limits->>'max_tokens')::bigint
+                    WHEN 'turns' THEN (t.limits->>'max_turns')::bigint
+                END - coalesce(dibs.used_of(b.unit, t.cost_usd, t.tokens_in, t.tokens_out, t.turns), 0)
+            ) + CASE
+                -- greatest() overlooks a NULL.
+                WHEN t.limits->CASE b.unit WHEN 'usd' THEN 'max_cost' ELSE 'max_' || b.unit END IS NOT NULL THEN 0
+            END, b.default_reserve
+        )
+    END
+    FROM (
+        SELECT
+            s.type, s."user", coalesce(s.dag, dibs.dag_of(s.id)) AS dag,
+            CASE WHEN strpos(s.spec, '"max_') > 0 THEN s.spec::json ELSE '{}' END AS limits,
+            coalesce(w.timeout_s, e.timeout_s) AS timeout_s, coalesce(w.cost_usd, e.cost_usd) AS cost_usd,
+            coalesce(w.tokens_in, e.tokens_in) AS tokens_in, coalesce(w.tokens_out, e.tokens_out) AS tokens_out,
+            coalesce(w.turns, e.turns) AS turns
+        FROM dibs.specs s
+        LEFT JOIN LATERAL (SELECT * FROM dibs.work w WHERE w.n = s.n OFFSET 0) w ON true
+        LEFT JOIN LATERAL (SELECT * FROM dibs.ended e WHERE e.n = s.n OFFSET 0) e ON true
+        WHERE s.n = p_n
+    ) t
+    JOIN dibs.budgets b ON b.project = p_project
+        AND b.scope = ANY (ARRAY['global', 'type:' || t.type, 'user:' || t."user", 'dag:' || t.dag])
+$$;
+
+-- The first budget by name that has no room for a task; NULL if all have. `p_extra`: what others reserve in the same claim,
+-- by name.
+CREATE OR REPLACE FUNCTION dibs.no_room_in(p_project text, p_n bigint, p_extra jsonb) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT w.name FROM dibs.wishes(p_project, p_n) w
+    WHERE NOT dibs.fits(w.cap, w.taken + coalesce((p_extra->>w.name)::bigint, 0), w.wanted)
+    ORDER BY w.name LIMIT 1
+$$;
+
+-- These tasks were claimed, under these fences, and admitted.
+CREATE OR REPLACE FUNCTION dibs.reserve(p_project text, p_ns bigint[], p_fences bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    WITH taken AS (
+        INSERT INTO dibs.reserves (n, fence, project, name, amount)
+        SELECT h.n, h.fence, p_project, w.name, w.wanted
+        FROM unnest(p_ns, p_fences) AS h (n, fence) CROSS JOIN LATERAL dibs.wishes(p_project, h.n) w
+        RETURNING name, amount
+    )
+    UPDATE dibs.budgets b SET reserved = b.reserved + t.amount
+    FROM (SELECT t.name, sum(t.amount)::bigint AS amount FROM taken t GROUP BY t.name) t
+    WHERE b.project = p_project AND b.name = t.name;
+    -- So that settling them looks here.
+    UPDATE dibs.held h SET ties = h.ties | 8
+    WHERE h.n = ANY (p_ns) AND h.ties & 8 = 0 AND EXISTS (SELECT 1 FROM dibs.reserves r WHERE r.n = h.n);
+END $$;
+
+-- Those of these tasks' claims that ended give back what they had reserved, and are charged: as rules.budgets.charge.
+-- Answers the budgets that this concerns. Needs hold_locks().
+CREATE OR REPLACE FUNCTION dibs.charge(p_ns bigint[], OUT projects text[], OUT names text[]) LANGUAGE sql AS $$
+    WITH over AS (
+        DELETE FROM dibs.reserves r
+        WHERE r.n = ANY (p_ns)
+            AND NOT EXISTS (SELECT 1 FROM dibs.held w WHERE w.n = r.n AND w.fence = r.fence)
+            -- Cancelled, and its agent has not stopped yet.
+            AND NOT EXISTS (SELECT 1 FROM dibs.ended e WHERE e.n = r.n AND e.fence = r.fence AND e.due_at IS NOT NULL)
+        RETURNING r.*
+    ), told AS (
+        SELECT
+            o.project, o.name, o.amount,
+            CASE
+                WHEN b.unit = 'seconds' THEN coalesce(a.ended_at - a.started_at, 0)
+                ELSE least(
+                    1000000000000000, dibs.used_of(b.unit, a.cost_usd, a.tokens_in, a.tokens_out, a.turns)
+                )
+            END AS used,
+            b.unit = 'seconds' OR a.digest <> 'duty' AND a.reason IS DISTINCT FROM 'crash' AS sure,
+            b.unit <> 'seconds' AND (a.started_at IS NULL OR a.outcome IN ('released', 'rate_limited')) AS given_back,
+            -- least() overlooks a NULL.
+            b.unit = 'seconds' OR dibs.used_of(b.unit, a.cost_usd, a.tokens_in, a.tokens_out, a.turns) IS NOT NULL AS said
+        FROM over o JOIN dibs.budgets b ON b.project = o.project AND b.name = o.name
+        JOIN dibs.attempts a ON a.n = o.n AND a.fence = o.fence
+    ), sums AS (
+        SELECT
+            t.project, t.name, sum(t.amount)::bigint AS amount,
+            sum(CASE
+                WHEN t.given_back OR t.said AND t.sure THEN CASE WHEN t.said THEN t.used ELSE 0 END
+                ELSE greatest(CASE WHEN t.said THEN t.used ELSE 0 END, t.amount)
+            END)::bigint AS charge,
+            count(*) FILTER (WHERE NOT (t.given_back OR t.said AND t.sure)) AS unpriced
+        FROM told t GROUP BY t.project, t.name
+    ), charged AS (
+        UPDATE dibs.budgets b SET
+            reserved = b.reserved - s.amount, spent = b.spent + s.charge, unpriced = b.unpriced + s.unpriced
+        FROM sums s WHERE b.project = s.project AND b.name = s.name
+        RETURNING b.project, b.name
+    )
+    SELECT array_agg(c.project), array_agg(c.name) FROM charged c
+$$;
+
+-- Whether a claim of this task holds anything that is let go with it.
+CREATE OR REPLACE FUNCTION dibs.holds_anything(p_n bigint) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    RETURN EXISTS (SELECT 1 FROM dibs.needs d WHERE d.n = p_n) OR EXISTS (SELECT 1 FROM dibs.reserves r WHERE r.n = p_n);
+END $$;
+
+-- Unpark who fits into these budgets: of each lane the best, as long as they fit beside those before them. How many.
+-- Needs hold_floors() and hold_locks().
+CREATE OR REPLACE FUNCTION dibs.open_budgets(p_project text, p_names text[], p_at bigint) RETURNS integer LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+DECLARE
+    b record;
+    in_lane integer;
+    task record;
+    occupied bigint;
+    wish bigint;
+    other text;
+    lanes integer[] := '{}';
+    ranks float8[] := '{}';
+BEGIN
+    FOR b IN SELECT x.* FROM dibs.budgets x WHERE x.project = p_project AND x.name = ANY (p_names) ORDER BY x.name LOOP
+        CONTINUE WHEN b.reserved + b.spent >= b.cap;
+        FOR in_lane IN
+            SELECT a.id FROM dibs.lanes a WHERE a.project = p_project AND EXISTS (
+                SELECT 1 FROM dibs.waiting w
+                WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id AND w.parked_on = b.name
+            )
+        LOOP
+            occupied := b.reserved + b.spent;
+            FOR task IN
+                SELECT w.n, w.rank FROM dibs.waiting w
+                WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = in_lane AND w.parked_on = b.name
+                ORDER BY w.rank, w.n LIMIT 100
+            LOOP
+                SELECT w.wanted INTO wish FROM dibs.wishes(p_project, task.n) w WHERE w.name = b.name;
+                CONTINUE WHEN NOT dibs.fits(b.cap, occupied, wish);
+                PERFORM 1 FROM dibs.waiting w WHERE w.n = task.n AND w.parked_on = b.name FOR UPDATE SKIP LOCKED;
+                CONTINUE WHEN NOT FOUND;
+                other := dibs.closed_to(p_project, task.n, '{}', '{}');
+                PERFORM dibs.park(p_project, ARRAY[task.n], ARRAY[other], p_at);
+                IF other IS NULL THEN
+                    occupied := occupied + wish;
+                    lanes := lanes || in_lane;
+                    ranks := ranks || task.rank;
+                END IF;
+            END LOOP;
+        END LOOP;
+    END LOOP;
+    PERFORM dibs.note_lows(lanes, ranks);
+    RETURN cardinality(lanes);
+END $$;
+
+-- Make a budget that is not there; it counts nothing yet. Everybody reads again whether the project has any, if it is the
+-- first. Needs hold_claims() and hold_locks().
+CREATE OR REPLACE FUNCTION dibs.add_budget(p_project text, p_scope text, p_unit text, p_cap bigint, p_default bigint)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    IF NOT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = p_project) THEN
+        UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes';
+    END IF;
+    INSERT INTO dibs.budgets (project, name, scope, unit, cap, default_reserve)
+    VALUES (p_project, 'budget:' || p_scope || ':' || p_unit, p_scope, p_unit, p_cap, p_default);
+END $$;
+
+-- Make a budget, which counts what runs already, or change it. Answers as budgets_of.
+-- Locks: claims of the project, floors (shared), task rows by number, locks.
+CREATE OR REPLACE FUNCTION dibs.set_budget(
+    p_now bigint, p_project text, p_scope text, p_unit text, p_cap bigint, p_default bigint
+) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    called text := 'budget:' || p_scope || ':' || p_unit;
+    held bigint[];
+    stopping bigint[];
+    shown text;
+BEGIN
+    PERFORM dibs.hold_claims(p_project);
+    PERFORM dibs.hold_floors();
+    IF NOT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = p_project AND b.name = called) THEN
+        SELECT array_agg(f.n) INTO held FROM (
+            SELECT w.n FROM dibs.held w JOIN dibs.specs s ON s.n = w.n
+            WHERE s.project = p_project AND dibs.is_in(s, p_scope) ORDER BY w.n FOR UPDATE OF w
+        ) f;
+        SELECT array_agg(f.n) INTO stopping FROM (
+            SELECT e.n FROM dibs.ended e JOIN dibs.specs s ON s.n = e.n
+            WHERE e.due_at IS NOT NULL AND s.project = p_project AND dibs.is_in(s, p_scope) ORDER BY e.n FOR UPDATE OF e
+        ) f;
+    END IF;
+    PERFORM dibs.hold_locks();
+    UPDATE dibs.budgets b SET cap = p_cap, default_reserve = p_default WHERE b.project = p_project AND b.name = called;
+    IF NOT FOUND THEN
+        PERFORM dibs.add_budget(p_project, p_scope, p_unit, p_cap, p_default);
+        WITH counted AS (
+            INSERT INTO dibs.reserves (n, fence, project, name, amount)
+            SELECT h.n, h.fence, p_project, called, w.wanted
+            FROM (
+                SELECT w.n, w.fence FROM dibs.held w WHERE w.n = ANY (held)
+                UNION ALL
+                SELECT e.n, e.fence FROM dibs.ended e WHERE e.n = ANY (stopping) AND e.due_at IS NOT NULL
+            ) h
+            CROSS JOIN LATERAL dibs.wishes(p_project, h.n) w
+            WHERE w.name = called
+            RETURNING amount
+        )
+        UPDATE dibs.budgets b SET reserved = (SELECT coalesce(sum(c.amount), 0) FROM counted c)
+        WHERE b.project = p_project AND b.name = called;
+        UPDATE dibs.held w SET ties = w.ties | 8 WHERE w.n = ANY (held);
+    END IF;
+    shown := dibs.budgets_of(p_project, called);
+    PERFORM dibs.open_budgets(p_project, ARRAY[called], coalesce(p_now, dibs.micros()));
+    RETURN shown;
+END $$;
+
+-- Whether a task is in the scope of a budget.
+CREATE OR REPLACE FUNCTION dibs.is_in(s dibs.specs, p_scope text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+    SELECT p_scope IN ('global', 'type:' || s.type, 'dag:' || coalesce(s.dag, dibs.dag_of(s.id)))
+        OR coalesce(p_scope = 'user:' || s."user", false)
+$$;
+
+-- Add to the limit of a budget. Answers as budgets_of; '[]' if it is not there. Locks: floors (shared), locks.
+CREATE OR REPLACE FUNCTION dibs.raise_budget(p_now bigint, p_project text, p_scope text, p_unit text, p_amount bigint)
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+    called text := 'budget:' || p_scope || ':' || p_unit;
+    shown text;
+BEGIN
+    PERFORM dibs.hold_floors();
+    PERFORM dibs.hold_locks();
+    UPDATE dibs.budgets b SET cap = least(1000000000000000, b.cap + p_amount)
+    WHERE b.project = p_project AND b.name = called;
+    shown := dibs.budgets_of(p_project, called);
+    PERFORM dibs.open_budgets(p_project, ARRAY[called], coalesce(p_now, dibs.micros()));
+    RETURN shown;
+END $$;
+
+-- Forget a budget; whoever is parked on it may try again. Answers as budgets_of what it was; '[]' if it is not there.
+-- Locks: claims of the project, floors (shared), task rows by number, locks.
+CREATE OR REPLACE FUNCTION dibs.remove_budget(p_now bigint, p_project text, p_scope text, p_unit text) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+    called text := 'budget:' || p_scope || ':' || p_unit;
+    parked bigint[];
+    lanes integer[];
+    ranks float8[];
+    shown text;
+BEGIN
+    PERFORM dibs.hold_claims(p_project);
+    PERFORM dibs.hold_floors();
+    SELECT coalesce(array_agg(f.n), '{}') INTO parked FROM (
+        SELECT w.n FROM dibs.lanes a JOIN dibs.waiting w
+            ON w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id AND w.parked_on = called
+        WHERE a.project = p_project ORDER BY w.n FOR UPDATE OF w
+    ) f;
+    PERFORM dibs.hold_locks();
+    shown := dibs.budgets_of(p_project, called);
+    IF EXISTS (
+        SELECT 1 FROM dibs.lanes a JOIN dibs.waiting w
+            ON w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id AND w.parked_on = called
+        WHERE a.project = p_project AND NOT w.n = ANY (parked)
+    ) THEN
+        -- Parked a moment ago.
+        PERFORM dibs.look_again();
+    END IF;
+    DELETE FROM dibs.reserves r WHERE r.project = p_project AND r.name = called;
+    DELETE FROM dibs.budgets b WHERE b.project = p_project AND b.name = called;
+    IF FOUND AND NOT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = p_project) THEN
+        UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes';
+    END IF;
+    WITH unparked AS (
+        UPDATE dibs.waiting w SET parked_on = NULL WHERE w.n = ANY (parked) AND w.parked_on = called
+        RETURNING w.lane, w.rank
+    )
+    SELECT array_agg(u.lane), array_agg(u.rank) INTO lanes, ranks FROM unparked u;
+    PERFORM dibs.note_lows(lanes, ranks);
+    RETURN shown;
+END $$;
+
+-- The budgets of a project, by scope and unit, or one of them: `[[scope, unit, limit, default_reserve, reserved, spent,
+-- unpriced, waiting], …]`.
+CREATE OR REPLACE FUNCTION dibs.budgets_of(p_project text, p_name text) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT coalesce(json_agg(json_build_array(
+        b.scope, b.unit, b.cap, b.default_reserve, b.reserved, b.spent, b.unpriced,
+        (
+            SELECT count(*) FROM dibs.lanes a JOIN dibs.waiting w
+                ON w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id AND w.parked_on = b.name
+            WHERE a.project = p_project
+        )
+    ) ORDER BY b.scope, b.unit), '[]')::text
+    FROM dibs.budgets b WHERE b.project = p_project AND (p_name IS NULL OR b.name = p_name)
+$$;

@@ -1,0 +1,154 @@
+"""What people ask of budgets: to make, change and remove them, and what is left. And what agents are told of limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dibs.rules import budgets as rules
+from dibs.stores.sqlite.lanes import CHANGED
+from dibs.stores.sqlite.rows import encode
+from dibs.stores.sqlite.work import merge_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dibs.model.views import Budget
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.locks import Locks
+    from dibs.stores.sqlite.rows import Row
+
+_ANY = "SELECT EXISTS (SELECT 1 FROM budgets WHERE project = ?)"
+_ADD = "INSERT INTO budgets (project, name, scope, unit, cap, default_reserve) VALUES (?, ?, ?, ?, ?, ?)"
+_CHANGE = "UPDATE budgets SET cap = ?3, default_reserve = ?4 WHERE project = ?1 AND name = ?2"
+_RAISE = f"UPDATE budgets SET cap = min({rules.MOST}, cap + ?3) WHERE project = ?1 AND name = ?2"  # noqa: S608
+# Those who work in its scope, also on what was cancelled meanwhile: their numbers.
+_AT_WORK = """
+SELECT n FROM (
+    SELECT * FROM tasks WHERE status IN ('claimed', 'running', 'validating') AND due_at IS NOT NULL
+    UNION ALL
+    SELECT * FROM tasks WHERE status = 'cancelled' AND due_at IS NOT NULL
+)
+WHERE project = ?1 AND (
+    ?2 IN (
+        'global', 'type:' || type, 'dag:' || coalesce(dag, 'dag_' || iif(substr(id, 1, 5) = 'task_', substr(id, 6), id))
+    ) OR ?2 IS 'user:' || user
+)
+"""
+_SHOWN = """
+SELECT
+    scope, unit, cap, default_reserve, reserved, spent, unpriced,
+    (SELECT count(*) FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name)
+FROM budgets AS b WHERE project = ?1 AND (?2 IS NULL OR name = ?2) ORDER BY scope, unit
+"""
+_UNPARK = """
+UPDATE tasks SET parked_on = NULL WHERE n IN (
+    SELECT n FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2
+)
+RETURNING n
+"""
+_LIMITS = """
+SELECT s.n, s.spec->>'max_cost', s.spec->>'max_tokens', s.spec->>'max_turns'
+FROM json_each(?) AS j CROSS JOIN specs AS s ON s.n = j.value
+"""
+
+
+def add(tx: Transaction, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> None:
+    """Make a budget that is not there; it counts nothing yet. If it is the project's first, everybody reads again that
+    there are some."""
+    if not tx.row(_ANY, (project,))[0]:
+        tx.run(CHANGED)
+    tx.run(_ADD, (project, rules.parked_on(scope, unit), scope, unit, limit, default_reserve))
+
+
+def set_budget(tx: Transaction, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+    """Make a budget, which counts what runs already, or change one."""
+    name = rules.parked_on(scope, unit)
+    locks = _locks(tx)
+    tx.run(_CHANGE, (project, name, limit, default_reserve))
+    if not tx.connection.changes():
+        add(tx, project, scope, unit, limit, default_reserve)
+        locks.budgets.count_in((project, name), [row[0] for row in tx.connection.execute(_AT_WORK, (project, scope))])
+    return _opened(tx, locks, project, scope, unit)
+
+
+def raise_budget(tx: Transaction, project: str, scope: str, unit: str, amount: int) -> Budget:
+    """Add to its limit."""
+    tx.run(_RAISE, (project, rules.parked_on(scope, unit), amount))
+    return _opened(tx, _locks(tx), project, scope, unit)
+
+
+def remove_budget(tx: Transaction, project: str, scope: str, unit: str) -> Budget:
+    """Forget it; whoever is parked on it may try again."""
+    name = rules.parked_on(scope, unit)
+    gone = _get(tx, project, scope, unit)
+    unparked = [row[0] for row in tx.connection.execute(_UNPARK, (project, name))]
+    _locks(tx).want(unparked)
+    numbers = [
+        row[0]
+        for row in tx.connection.execute(
+            "DELETE FROM reserves WHERE project = ? AND name = ? RETURNING n", (project, name)
+        )
+    ]
+    tx.run(
+        "UPDATE tasks SET reserved = NULL WHERE n IN (SELECT value FROM json_each(?))"
+        " AND NOT EXISTS (SELECT 1 FROM reserves AS r WHERE r.n = tasks.n)",
+        (encode(numbers).decode(),),
+    )
+    tx.run("DELETE FROM budgets WHERE project = ? AND name = ?", (project, name))
+    if not tx.row(_ANY, (project,))[0]:
+        tx.run(CHANGED)
+    return gone
+
+
+def all_budgets(tx: Transaction, project: str) -> list[Budget]:
+    """By scope and unit."""
+    return [_shown(row) for row in tx.connection.execute(_SHOWN, (project, None))]
+
+
+def limits_of(tx: Transaction, rows: Iterable[Row]) -> dict[int, dict[str, Any]]:
+    """What renewals are told, by number: which limit of its own a task is over."""
+    told = {row.n: row for row in rows}
+    limits: dict[int, dict[str, Any]] = {}
+    for number, *allowed in tx.connection.execute(_LIMITS, (encode(list(told)).decode(),)):
+        row = told[number]
+        used = merge_usage(row.usage, None)
+        spent = rules.Usage(row.cost_usd, row.tokens_in, row.tokens_out, row.turns)
+        allowance = rules.Allowance(*allowed)._replace(spent=spent)
+        over = rules.exceeded(allowance, rules.Usage(used.cost_usd, used.tokens_in, used.tokens_out, used.turns))
+        limits[number] = {} if over is None else {"exceeded": over}
+    return limits
+
+
+def _opened(tx: Transaction, locks: Locks, project: str, scope: str, unit: str) -> Budget:
+    """The budget as it is; then whoever fits is let in."""
+    shown = _get(tx, project, scope, unit)
+    locks.budgets.roomy[project, rules.parked_on(scope, unit)] = None
+    locks.follow()
+    return shown
+
+
+def _get(tx: Transaction, project: str, scope: str, unit: str) -> Budget:
+    found = tx.row(_SHOWN, (project, rules.parked_on(scope, unit)))
+    if found is None:
+        raise rules.no_budget(scope, unit)
+    return _shown(found)
+
+
+def _shown(row: Any) -> Budget:
+    scope, unit, limit, default_reserve, reserved, spent, unpriced, waiting = row
+    return rules.shown(
+        scope,
+        unit,
+        limit=limit,
+        default_reserve=default_reserve,
+        reserved=reserved,
+        spent=spent,
+        unpriced=unpriced,
+        waiting=waiting,
+    )
+
+
+def _locks(tx: Transaction) -> Locks:
+    from dibs.stores.sqlite.locks import Locks
+
+    return Locks(tx)

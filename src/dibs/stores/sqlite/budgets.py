@@ -1,0 +1,234 @@
+"""Budgets: claims reserve in them, and are charged when they end. What does not fit is parked.
+
+`budgets` has their sums, `reserves` what each claim has reserved; a task whose claim has some says so (`reserved`).
+Only projects that have budgets come here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from dibs.model.status import Outcome
+from dibs.rules import budgets as rules
+from dibs.stores.sqlite.rows import encode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.rows import Row
+    from dibs.stores.values import Usage
+
+    Name = tuple[str, str]
+    """A budget: its project, its name."""
+
+    Closed = Callable[[str, Sequence[tuple[int, str | None]]], list[str | None]]
+
+# Of each task (numbers) the budgets it uses, and what tells how much an attempt at it would reserve there.
+_WISHES = """
+SELECT
+    t.n, b.project, b.name, b.unit, b.cap, b.reserved + b.spent, b.default_reserve, s.spec->>'max_cost',
+    s.spec->>'max_tokens', s.spec->>'max_turns', t.timeout_s, t.cost_usd, t.tokens_in, t.tokens_out, t.turns
+FROM json_each(?) AS j
+CROSS JOIN tasks AS t ON t.n = j.value
+CROSS JOIN specs AS s ON s.n = t.n
+CROSS JOIN budgets AS b INDEXED BY budget_scope ON b.project = t.project AND b.scope IN (
+    'global', 'type:' || t.type, 'user:' || t.user,
+    'dag:' || coalesce(t.dag, 'dag_' || iif(substr(t.id, 1, 5) = 'task_', substr(t.id, 6), t.id))
+)
+"""
+_ANY = "SELECT EXISTS (SELECT 1 FROM budgets)"
+_RESERVE = """
+INSERT INTO reserves (n, fence, name, project, amount)
+SELECT t.n, t.fence, j.value->>1, t.project, j.value->>2
+FROM json_each(?) AS j CROSS JOIN tasks AS t ON t.n = j.value->>0
+"""
+_MARK = "UPDATE tasks SET reserved = 1 WHERE n IN (SELECT value->>0 FROM json_each(?))"
+_ADD_UP = """
+UPDATE budgets SET
+    reserved = reserved + (j.value->>2), spent = spent + (j.value->>3), unpriced = unpriced + (j.value->>4)
+FROM json_each(?) AS j WHERE budgets.project = j.value->>0 AND budgets.name = j.value->>1
+"""
+_GIVE_BACK = """
+DELETE FROM reserves WHERE (n, fence) IN (SELECT value->>0, value->>1 FROM json_each(?))
+RETURNING n, fence, project, name, amount
+"""
+_LANES = """
+SELECT DISTINCT lane FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2
+"""
+_BEST = """
+SELECT n, locks FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2 AND lane = ?3
+ORDER BY rank, n LIMIT ?4
+"""
+
+
+class _Room(Struct):
+    """What a budget has, and what is taken of it."""
+
+    cap: int
+    taken: int
+
+
+class _End(Struct):
+    """How a claim ended, as far as it matters what it is charged."""
+
+    used: rules.Usage
+    micros: int
+    sure: bool
+    given_back: bool
+
+    def charge(self, unit: str, reserved: int) -> tuple[int, bool]:
+        if unit == "seconds":
+            return rules.charge(self.micros, reserved, sure=True, given_back=False)
+        return rules.charge(self.used.of(unit), reserved, sure=self.sure, given_back=self.given_back)
+
+
+class Budgets:
+    """What one transaction does to budgets. Those that may admit somebody now (`roomy`) are looked at at its end."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self._some: bool | None = None
+        self._rooms: dict[Name, _Room] = {}
+        self._wishes: dict[int, dict[Name, int]] = {}
+        self._ended: dict[tuple[int, int], _End] = {}
+        self.roomy: dict[Name, None] = {}
+
+    # Claims
+
+    def look_at(self, numbers: Iterable[int]) -> None:
+        """Read what these tasks would reserve, and where; if there are any budgets."""
+        if self._some is None:
+            self._some = bool(self._tx.row(_ANY)[0])
+        missing = [number for number in numbers if number not in self._wishes] if self._some else []
+        if not missing:
+            return
+        for number in missing:
+            self._wishes[number] = {}
+        for (
+            number,
+            project,
+            name,
+            unit,
+            cap,
+            taken,
+            default,
+            cost,
+            tokens,
+            turns,
+            timeout_s,
+            *spent,
+        ) in self._tx.connection.execute(_WISHES, (encode(missing).decode(),)):
+            allowance = rules.Allowance(cost, tokens, turns, timeout_s, rules.Usage(*spent))
+            self._wishes[number][project, name] = rules.reserve(unit, allowance, default)
+            self._rooms.setdefault((project, name), _Room(cap, taken))
+
+    def closed(self, number: int) -> str | None:
+        """The first budget, by name, that has no room for this task; None if all have. It was looked at."""
+        for budget, wanted in sorted(self._wishes.get(number, {}).items()):
+            room = self._rooms[budget]
+            if not rules.fits(limit=room.cap, taken=room.taken, wanted=wanted):
+                return budget[1]
+        return None
+
+    def take(self, number: int) -> None:
+        """A task that fits will reserve. `reserve` writes that, once it has its fence."""
+        for budget, wanted in self._wishes.get(number, {}).items():
+            self._rooms[budget].taken += wanted
+
+    def reserve(self, numbers: Iterable[int]) -> None:
+        """Tasks that took their share were claimed."""
+        reserved = [
+            (number, name, wanted, project)
+            for number in numbers
+            for (project, name), wanted in self._wishes.get(number, {}).items()
+        ]
+        if reserved:
+            text = encode(reserved).decode()
+            self._tx.run(_RESERVE, (text,))
+            self._tx.run(_MARK, (text,))
+            self._add_up([(project, name, wanted, 0, 0) for _, name, wanted, project in reserved])
+
+    def count_in(self, budget: Name, numbers: Sequence[int]) -> None:
+        """A new budget counts those who work in its scope, as if they were claimed now."""
+        self.look_at(numbers)
+        for number in numbers:
+            self._wishes[number] = {name: wanted for name, wanted in self._wishes[number].items() if name == budget}
+        self.reserve(numbers)
+
+    # Ends of claims
+
+    def settle(self, row: Row, used: Usage, *, outcome: str, reason: str | None, by_duty: bool) -> None:
+        """Its claim ended; `write` charges it."""
+        row.reserved = None
+        self._ended[row.n, row.fence] = _End(
+            rules.Usage(used.cost_usd, used.tokens_in, used.tokens_out, used.turns),
+            0 if row.started_at is None else self._tx.now - row.started_at,
+            sure=not by_duty and reason != "crash",
+            given_back=row.started_at is None or Outcome(outcome) in rules.GIVEN_BACK,
+        )
+
+    def write(self) -> None:
+        """Charge the claims that ended: what they used is spent, and the rest is free for others."""
+        if not self._ended:
+            return
+        ended, self._ended = self._ended, {}
+        charges = []
+        for number, fence, project, name, amount in list(
+            self._tx.connection.execute(_GIVE_BACK, (encode(list(ended)).decode(),))
+        ):
+            charge, priced = ended[number, fence].charge(name.rpartition(":")[2], amount)
+            charges.append((project, name, -amount, charge, int(not priced)))
+            self.roomy[project, name] = None
+        if charges:
+            self._add_up(charges)
+
+    def _add_up(self, changes: Sequence[tuple[str, str, int, int, int]]) -> None:
+        """Add to what is reserved and spent, and to how many attempts are unpriced."""
+        sums: dict[Name, list[int]] = {}
+        for project, name, *amounts in changes:
+            total = sums.setdefault((project, name), [0, 0, 0])
+            for place, amount in enumerate(amounts):
+                total[place] += amount
+        rows = [(project, name, *total) for (project, name), total in sums.items()]
+        self._tx.run(_ADD_UP, (encode(rows).decode(),))
+
+    # Who has room
+
+    def forget(self) -> None:
+        """Read everything anew: what was written since may have changed it."""
+        self._some = None
+        self._rooms = {}
+        self._wishes = {}
+
+    def moves(self, closed: Closed) -> dict[int, str | None]:
+        """Of budgets that may have room, who is unparked (None), or parked on another budget or lock instead.
+
+        Of each lane the best, as long as they fit beside those that were unparked before. `closed` tells what else does
+        not admit tasks, given by number and locks.
+        """
+        roomy, self.roomy = sorted(self.roomy), {}
+        moved: dict[int, str | None] = {}
+        for project, name in roomy:
+            for (lane,) in list(self._tx.connection.execute(_LANES, (project, name))):
+                moved |= self._moves((project, name), lane, closed)
+        return moved
+
+    def _moves(self, budget: Name, lane: int, closed: Closed) -> dict[int, str | None]:
+        best = list(self._tx.connection.execute(_BEST, (*budget, lane, rules.LOOKED_AT)))
+        self.look_at(number for number, _ in best)
+        if budget not in self._rooms:
+            return {}
+        room = self._rooms[budget]
+        taken = room.taken
+        moved: dict[int, str | None] = {}
+        for (number, _), other in zip(best, closed(budget[0], best), strict=True):
+            wanted = self._wishes[number][budget]
+            if not rules.fits(limit=room.cap, taken=taken, wanted=wanted):
+                continue
+            moved[number] = other
+            if other is None:
+                taken += wanted
+        return moved

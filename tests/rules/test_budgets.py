@@ -1,0 +1,186 @@
+"""What attempts reserve and are charged, and what is said about budgets."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dibs.errors import Invalid
+from dibs.model.status import Status
+from dibs.model.task import Task
+from dibs.rules import budgets
+from dibs.rules.budgets import Allowance, Usage
+from dibs.rules.locks import check_name
+from dibs.rules.why import explain
+
+if TYPE_CHECKING:
+    from dibs.model.views import Budget
+
+
+@pytest.mark.parametrize("scope", ["global", "type:research", "user:grace:hopper", "dag:dag_01j"])
+def test_scopes_are_kept_as_they_are_written(scope: str) -> None:
+    assert budgets.parse_scope(scope) == scope
+
+
+@pytest.mark.parametrize("scope", ["", "type:", "type", "agent:ada", "global:", "Global", None])
+def test_other_scopes_are_refused(scope: Any) -> None:
+    with pytest.raises(Invalid) as error:
+        budgets.parse_scope(scope)
+    assert error.value.field == "scope"
+
+
+@pytest.mark.parametrize("unit", ["euro", "", None, []])
+def test_other_units_are_refused(unit: Any) -> None:
+    with pytest.raises(Invalid) as error:
+        budgets.parse_unit(unit)
+    assert error.value.field == "unit"
+    assert budgets.parse_unit("turns") == "turns"
+
+
+def test_amounts_are_whole_parts_of_their_unit() -> None:
+    assert budgets.parse_amount(0.1, "limit", "usd") == 100_000
+    assert budgets.parse_amount(1e9, "limit", "seconds") == budgets.MOST
+    assert budgets.parse_amount(7, "limit", "tokens") == 7
+    with pytest.raises(Invalid, match="limit must be a number"):
+        budgets.parse_amount(1e10, "limit", "usd")
+
+
+def test_a_task_uses_what_is_for_all_and_for_its_type_user_and_dag() -> None:
+    assert budgets.scopes_of(type="a", user=None, dag="d") == ("global", "type:a", "dag:d")
+    assert budgets.scopes_of(type="a", user="u", dag="d") == ("global", "type:a", "dag:d", "user:u")
+
+
+@pytest.mark.parametrize(
+    ("unit", "allowance", "reserved"),
+    [
+        ("usd", Allowance(), 5),
+        ("usd", Allowance(max_cost=0.5), 500_000),
+        ("usd", Allowance(max_cost=0.5, spent=Usage(cost_usd=0.2)), 300_000),
+        ("usd", Allowance(max_cost=0.5, spent=Usage(cost_usd=0.7)), 0),
+        ("tokens", Allowance(max_tokens=9, spent=Usage(tokens_in=2, tokens_out=3)), 4),
+        ("tokens", Allowance(max_tokens=9, spent=Usage(tokens_out=3)), 6),
+        ("turns", Allowance(max_turns=9, spent=Usage(turns=3)), 6),
+        ("turns", Allowance(max_cost=9), 5),
+        ("seconds", Allowance(), 5),
+        ("seconds", Allowance(timeout_s=1.5), 1_500_000),
+    ],
+)
+def test_an_attempt_reserves_what_is_left_of_its_own_limit_or_the_default(
+    unit: str, allowance: Allowance, reserved: int
+) -> None:
+    assert budgets.reserve(unit, allowance, 5) == reserved
+
+
+@pytest.mark.parametrize(
+    ("taken", "wanted", "fits"),
+    [(0, 10, True), (1, 10, False), (9, 1, True), (9, 0, True), (10, 0, False), (12, 0, False)],
+)
+def test_so_much_fits_into_a_budget_of_ten(taken: int, wanted: int, fits: bool) -> None:
+    assert budgets.fits(limit=10, taken=taken, wanted=wanted) is fits
+
+
+@pytest.mark.parametrize(
+    ("told", "sure", "given_back", "charged"),
+    [
+        (3, True, False, (3, True)),
+        (30, True, False, (30, True)),
+        (None, True, False, (10, False)),
+        (3, False, False, (10, False)),
+        (30, False, False, (30, False)),
+        (None, True, True, (0, True)),
+        (3, False, True, (3, True)),
+        (10**30, True, False, (budgets.MOST, True)),
+    ],
+)
+def test_what_is_not_known_is_charged_as_the_larger_of_told_and_reserved(
+    told: int | None, sure: bool, given_back: bool, charged: tuple[int, bool]
+) -> None:
+    assert budgets.charge(told, 10, sure=sure, given_back=given_back) == charged
+
+
+def test_a_limit_is_exceeded_by_what_all_attempts_used_together() -> None:
+    allowance = Allowance(0.5, 10, 3, spent=Usage(cost_usd=0.2, turns=1))
+    assert budgets.exceeded(allowance, Usage(0.3, 5, 5, 2)) is None
+    assert budgets.exceeded(allowance, Usage(0.31, 5, 6, 3)) == "max_cost"
+    assert budgets.exceeded(allowance, Usage(None, 5, 6, 3)) == "max_tokens"
+    assert budgets.exceeded(allowance, Usage(turns=3)) == "max_turns"
+    assert budgets.exceeded(Allowance(), Usage(9, 9, 9, 9)) is None
+
+
+def test_the_error_names_the_limit() -> None:
+    task = Task(id="task_1", type="a", max_cost=0.5, max_turns=3)
+    assert budgets.why_exceeded(task, "max_cost") == "the task used more than its max_cost of $0.50"
+    assert budgets.why_exceeded(task, "max_turns") == "the task used more than its max_turns of 3 turns"
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "words"),
+    [
+        (0.4, "usd", "$0.40"),
+        (1234, "usd", "$1,234.00"),
+        (0.000125, "usd", "$0.000125"),
+        (1200, "tokens", "1,200 tokens"),
+        (3, "turns", "3 turns"),
+        (90, "seconds", "90 s"),
+        (2.5, "seconds", "2.5 s"),
+    ],
+)
+def test_amounts_in_words(amount: float, unit: str, words: str) -> None:
+    assert budgets.in_words(amount, unit) == words
+
+
+def budget(unit: str = "usd", **fields: Any) -> Budget:
+    parts = {"limit": 0, "default_reserve": 0, "reserved": 0, "spent": 0, "unpriced": 0, "waiting": 1, **fields}
+    return budgets.shown("type:a", unit, **parts)
+
+
+def test_a_budget_is_shown_in_units() -> None:
+    shown = budget(limit=1_000_000, reserved=300_000, spent=900_000)
+    assert (shown.limit, shown.reserved, shown.spent, shown.left) == (1.0, 0.3, 0.9, 0.0)
+    assert budgets.spent_in_words(shown) == "$0.90"
+    assert budgets.spent_in_words(budget(spent=900_000, unpriced=2)) == "≥ $0.90, 2 unpriced"
+
+
+def test_why_tells_what_is_missing() -> None:
+    task = Task(id="task_1", type="a", max_cost=0.5, status=Status.READY, parked_on=budgets.parked_on("type:a", "usd"))
+    assert task.parked_on == "budget:type:a:usd"
+    why = explain(task, 0, budget=budget(limit=1_000_000, reserved=500_000, spent=400_000))
+    sentence, [blocker] = why.explanation, why.blockers
+    assert "budget type:a has $0.10 left of $1.00 (spent $0.40; $0.50 reserved by what runs)" in sentence
+    assert "reserves $0.50 of its own limit" in sentence
+    assert "never" not in sentence
+    assert blocker.help == "raise budget type:a by $0.40: dibs budget raise type:a 0.4"
+
+
+def test_why_says_that_a_task_can_never_fit() -> None:
+    task = Task(id="task_1", type="a", max_cost=2)
+    sentence, [blocker] = budgets.explain(task, budget(limit=1_000_000))
+    assert "as it is it can never fit" in sentence
+    assert blocker.help is not None
+    assert blocker.help.startswith("raise budget type:a by $1.00")
+
+
+def test_why_says_where_the_amount_comes_from() -> None:
+    task = Task(id="task_1", type="a", timeout=30)
+    sentence, [blocker] = budgets.explain(task, budget("seconds", limit=10_000_000))
+    assert "reserves 30 s of its own limit" in sentence
+    assert blocker.help == "raise budget type:a by 20 s: dibs budget raise type:a 20 --unit seconds"
+    sentence, _ = budgets.explain(task, budget("tokens", limit=10, spent=10))
+    assert "reserves 0 tokens of default_reserve, because it names no limit of its own" in sentence
+
+
+def test_why_has_nothing_to_advise_where_there_is_room_by_now() -> None:
+    _, [blocker] = budgets.explain(Task(id="task_1", type="a"), budget(limit=10))
+    assert blocker.help == "it will be offered again in a moment"
+
+
+def test_a_budget_that_is_not_there_is_named() -> None:
+    assert "There is no budget type:a in usd" in str(budgets.no_budget("type:a", "usd"))
+
+
+def test_no_lock_is_called_like_a_budget() -> None:
+    check_name("repo:budget:x", "name")
+    with pytest.raises(Invalid) as error:
+        check_name("budget:global:usd", "locks")
+    assert error.value.field == "locks"

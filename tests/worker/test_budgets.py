@@ -1,0 +1,91 @@
+"""Work that uses more than its task may, and work that a budget holds back."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import dibs
+from tests.worker.facts import ended, first
+
+
+async def test_a_handler_that_spends_more_than_its_task_may_is_stopped(url: str) -> None:
+    app = dibs.App()
+    told: list[str] = []
+
+    @app.handler("job", retry="immediate")
+    async def job(ctx: Any) -> None:
+        ctx.spend(usd=0.3)
+        await asyncio.sleep(0)
+        ctx.spend(usd=0.3)
+        await asyncio.Event().wait()
+        told.append("went on")
+
+    task = await ended(url, app, "job", max_cost=0.5)
+    assert (task.status, task.reason, task.attempts) == ("dead_lettered", "budget_exceeded", 1)
+    assert task.error == "the task used more than its max_cost of $0.50"
+    assert task.cost_usd == 0.6
+    assert told == []
+
+
+async def test_what_it_made_all_the_same_is_kept_but_no_success() -> None:
+    app = dibs.App()
+
+    @app.handler("job")
+    async def job(ctx: Any) -> str:
+        ctx.spend(tokens_in=40, tokens_out=70)
+        return "made"
+
+    task = await ended("memory:", app, "job", max_tokens=100)
+    assert (task.status, task.reason, task.output) == ("dead_lettered", "budget_exceeded", "made")
+
+
+async def test_a_thread_hears_of_it() -> None:
+    app = dibs.App()
+
+    @app.handler("job")
+    def job(ctx: Any) -> None:
+        ctx.spend(turns=2)
+        deadline = time.monotonic() + 20
+        while not ctx.cancelled:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    task = await ended("memory:", app, "job", max_turns=1)
+    assert (task.status, task.reason) == ("dead_lettered", "budget_exceeded")
+
+
+async def test_what_was_reported_past_the_worker_stops_it_too(url: str) -> None:
+    app = dibs.App()
+    async with dibs.connect(url) as queue:
+
+        @app.handler("job")
+        async def job(ctx: Any) -> None:
+            await queue.renew((ctx.task.id, ctx.fence), cost=9)
+            await asyncio.Event().wait()
+
+        task = await queue.add("job", max_cost=0.5)
+        async with dibs.Worker(app, queue, agent="tester", lease=1) as worker:
+            await first(worker.drain())
+        task = await queue.get(task.id)
+        assert (task.status, task.reason, task.cost_usd) == ("dead_lettered", "budget_exceeded", 9)
+
+
+async def test_draining_does_not_wait_for_a_budget_to_be_raised() -> None:
+    app = dibs.App()
+
+    @app.handler("job")
+    async def job(ctx: Any) -> None:
+        ctx.spend(usd=0.1)
+
+    async with dibs.connect("memory:") as queue:
+        await queue.set_budget("global", 1)
+        tasks = await queue.add_many([dibs.NewTask("job", max_cost=0.5) for _ in range(30)])
+        async with dibs.Worker(app, queue, agent="tester") as worker:
+            await first(worker.drain())
+        done = [task for task in (await queue.find(limit=100)).items if task.status == "completed"]
+        # The sixth leaves half a dollar; the others need that much, and then only forty cents are left.
+        assert len(done) == 6
+        [budget] = await queue.budgets()
+        assert (round(budget.spent, 6), budget.reserved, budget.waiting) == (0.6, 0.0, len(tasks) - 6)
