@@ -71,9 +71,6 @@ if TYPE_CHECKING:
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import Asked
 
-LATER: tuple[str, ...] = ()
-"""Verbs that are announced and not there yet."""
-
 POLL_S = 5.0
 """How long a waiting claim sleeps at most when no news wakes it."""
 
@@ -121,12 +118,6 @@ class Queue(Pausing):
 
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
-
-    def __getattr__(self, name: str) -> Any:
-        """Verbs of a later version say so when they are used."""
-        if name not in LATER:
-            raise AttributeError(f"'Queue' object has no attribute {name!r}")
-        raise Invalid(f"{name} is not supported yet.", code="not_supported_yet", field=name)
 
     # Adding
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from dibs.plan import DagPlan
-from dibs.queue import LATER, Queue
+from dibs.queue import Queue
 from dibs.requests import refuse_token, retention_s
 from dibs.stores import open_store
 
@@ -127,10 +127,6 @@ class SyncQueue:
     def dag(self, title: str, **options: Any) -> SyncDagPlan:
         """A graph to write down task by task; leaving the `with` block submits it in one commit."""
         return SyncDagPlan(self.queue, title, options)
-
-    def __getattr__(self, name: str) -> Any:
-        """Verbs of a later version say so when they are used."""
-        return getattr(self.queue, name) if name in LATER else object.__getattribute__(self, name)
 
     @property
     def url(self) -> str:

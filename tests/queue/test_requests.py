@@ -54,11 +54,6 @@ def test_a_connection_that_makes_no_sense_is_refused(arguments: dict[str, Any], 
     assert caught.value.field == field
 
 
-def test_a_verb_that_never_was_is_an_ordinary_attribute_error() -> None:
-    with dibs.connect_sync("memory:") as queue, pytest.raises(AttributeError):
-        queue.dequeue()
-
-
 def test_a_keyed_plan_written_down_twice_is_one_dag() -> None:
     with dibs.connect_sync("memory:") as queue:
         found = []
