@@ -131,7 +131,7 @@ class Adding(Topic):
         assert (await queue.find()).items == []
         assert await queue.store.last_seq() == before
 
-    async def test_an_unknown_dag_is_not_found(self, queue: Queue) -> None:
+    async def test_an_unknown_dag_cannot_be_joined(self, queue: Queue) -> None:
         with pytest.raises(NotFound) as caught:
             await queue.add("stray", dag="dag_00000000000000000000000000")
         assert caught.value.field == "dag"

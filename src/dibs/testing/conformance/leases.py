@@ -103,7 +103,7 @@ class Leases(Topic):
                 await attempt((claim.task.id, 9))
             assert caught.value.field == "fence"
 
-    async def test_an_unknown_task_is_not_found(self, queue: Queue) -> None:
+    async def test_an_unknown_task_cannot_be_held(self, queue: Queue) -> None:
         for attempt in (queue.renew, queue.start, queue.complete, queue.release):
             with pytest.raises(NotFound):
                 await attempt(("task_00000000000000000000000000", 1))

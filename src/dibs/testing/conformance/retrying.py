@@ -95,7 +95,7 @@ class Retrying(Topic):
             await finish(queue, "job") if await status(queue, task) == Status.READY else None
         assert await status(queue, task) == Status.COMPLETED
 
-    async def test_an_unknown_task_is_not_found(self, queue: Queue) -> None:
+    async def test_an_unknown_task_cannot_be_retried(self, queue: Queue) -> None:
         with pytest.raises(NotFound):
             await queue.retry("task_00000000000000000000000000")
 

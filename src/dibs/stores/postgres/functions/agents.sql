@@ -62,10 +62,6 @@ SET enable_seqscan = on AS $$
     WHERE w.agent = p_agent AND EXISTS (SELECT 1 FROM dibs.lanes l WHERE l.id = w.lane AND l.project = p_project)
 $$;
 
--- Everybody who claims reads lanes and rules again.
-CREATE OR REPLACE FUNCTION dibs.tell_claims() RETURNS void LANGUAGE sql AS
-$$ UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes' $$;
-
 -- Write down what is known of an agent now, if it is still as it was when that was decided: p_was is the version of its
 -- row, NULL if there was none. Whether it was. p_ruled: what claims go by has changed; claims of the project that are
 -- under way end first.
@@ -95,7 +91,7 @@ BEGIN
     written := FOUND;
     IF written THEN
         IF p_ruled THEN
-            PERFORM dibs.tell_claims();
+            PERFORM dibs.change_lanes();
         END IF;
         PERFORM dibs.publish(
             (SELECT array_agg(dibs.event(e.type, p_at, NULL, NULL, p_id, p_reason) ORDER BY e.place)

@@ -3,10 +3,6 @@
 -- What is decided about budgets is decided under hold_locks(), as about locks. A budget comes and goes while nobody claims.
 -- Amounts are in parts of their unit.
 
--- Claims of a project take turns; between two of them its budgets may change.
-CREATE OR REPLACE FUNCTION dibs.hold_claims(p_project text) RETURNS void LANGUAGE sql AS
-$$ SELECT pg_advisory_xact_lock('dibs.work'::regclass::oid::integer, hashtext(p_project)) $$;
-
 -- As rules.budgets.fits.
 CREATE OR REPLACE FUNCTION dibs.fits(p_cap bigint, p_taken bigint, p_wanted bigint) RETURNS boolean LANGUAGE sql IMMUTABLE AS
 $$ SELECT p_taken + p_wanted <= p_cap AND (p_wanted > 0 OR p_taken < p_cap) $$;
@@ -191,7 +187,7 @@ CREATE OR REPLACE FUNCTION dibs.add_budget(p_project text, p_scope text, p_unit 
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = p_project) THEN
-        UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes';
+        PERFORM dibs.change_lanes();
     END IF;
     INSERT INTO dibs.budgets (project, name, scope, unit, cap, default_reserve)
     VALUES (p_project, 'budget:' || p_scope || ':' || p_unit, p_scope, p_unit, p_cap, p_default);
@@ -298,7 +294,7 @@ BEGIN
     DELETE FROM dibs.reserves r WHERE r.project = p_project AND r.name = called;
     DELETE FROM dibs.budgets b WHERE b.project = p_project AND b.name = called;
     IF FOUND AND NOT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = p_project) THEN
-        UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes';
+        PERFORM dibs.change_lanes();
     END IF;
     WITH unparked AS (
         UPDATE dibs.waiting w SET parked_on = NULL WHERE w.n = ANY (parked) AND w.parked_on = called

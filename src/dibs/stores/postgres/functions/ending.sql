@@ -78,6 +78,6 @@ CREATE OR REPLACE FUNCTION dibs.use_lane(p_lane integer) RETURNS void LANGUAGE p
 BEGIN
     UPDATE dibs.lanes SET retired_at = NULL, idle_since = NULL WHERE id = p_lane AND retired_at IS NOT NULL;
     IF FOUND THEN
-        UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes';
+        PERFORM dibs.change_lanes();
     END IF;
 END $$;

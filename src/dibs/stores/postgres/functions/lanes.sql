@@ -49,6 +49,10 @@ BEGIN
     DELETE FROM dibs.lows o WHERE o.lane = ANY (p_lanes);
 END $$;
 
+-- Everybody shall read the lanes, what is closed, and what agents go by, again.
+CREATE OR REPLACE FUNCTION dibs.change_lanes() RETURNS void LANGUAGE sql AS
+$$ UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes' $$;
+
 -- The numbers of lanes, given as JSON keys; those that are new or retired come into use. Answers all lanes in use, and
 -- with the first of them what is closed.
 -- Locks: lane rows, and the counter that tells everybody to read them again.
@@ -61,7 +65,7 @@ BEGIN
     INSERT INTO dibs.lanes (project, type, boost, key)
     SELECT j->>0, j->>1, (j->>2)::float8, j->>3 FROM jsonb_array_elements(p_lanes::jsonb) j ORDER BY j->>3
     ON CONFLICT (key) DO UPDATE SET retired_at = NULL, idle_since = NULL;
-    UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes';
+    PERFORM dibs.change_lanes();
     RETURN QUERY SELECT * FROM dibs.lanes_in_use();
 END $$;
 

@@ -35,6 +35,10 @@ BEGIN
     END LOOP;
 END $$;
 
+-- No claim of the project is under way, nor begins before this transaction has ended.
+CREATE OR REPLACE FUNCTION dibs.hold_claims(p_project text) RETURNS void LANGUAGE sql AS
+$$ SELECT pg_advisory_xact_lock('dibs.work'::regclass::oid::integer, hashtext(p_project)) $$;
+
 -- Edges between tasks that exist are added, and tasks brought back to life, by one at a time: what one of two has
 -- looked at is not changed by the other. Taken before any row.
 CREATE OR REPLACE FUNCTION dibs.hold_links() RETURNS void LANGUAGE sql AS

@@ -2,14 +2,6 @@
 -- lanes, and a new version of those makes everybody read it again; no task is touched, however many wait.
 -- Lock order: claims of the project, task and dag rows, pauses, breakers by type, the lanes' version.
 
--- No claim of the project is under way, nor begins before this transaction has ended.
-CREATE OR REPLACE FUNCTION dibs.hold_claims(p_project text) RETURNS void LANGUAGE sql AS
-$$ SELECT pg_advisory_xact_lock('dibs.work'::regclass::oid::integer, hashtext(p_project)) $$;
-
--- Everybody shall read the lanes, and what is closed, again.
-CREATE OR REPLACE FUNCTION dibs.change_lanes() RETURNS void LANGUAGE sql AS
-$$ UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes' $$;
-
 -- What is closed, as rules.closing.gather takes it (JSON); NULL if nothing is.
 CREATE OR REPLACE FUNCTION dibs.shut_now() RETURNS text LANGUAGE sql STABLE AS $$
     SELECT json_agg(json_build_array(s.project, s.why, s.name, s.until))::text FROM (

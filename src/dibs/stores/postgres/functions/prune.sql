@@ -149,7 +149,7 @@ BEGIN
         );
     IF ruled THEN
         -- After the lanes' rows, as everybody else.
-        PERFORM dibs.tell_claims();
+        PERFORM dibs.change_lanes();
     END IF;
     SELECT array_agg(l.id) INTO idle FROM dibs.lanes l
     WHERE l.retired_at IS NULL AND l.idle_since <= at - round(p_idle_s * 1000000)::bigint;
@@ -179,7 +179,7 @@ BEGIN
     WHERE l.id = ANY (p_lanes) AND l.retired_at IS NULL AND l.idle_since IS NOT NULL AND NOT l.id = ANY (used);
     GET DIAGNOSTICS retired = ROW_COUNT;
     IF retired > 0 THEN
-        UPDATE dibs.meta SET value = (value::bigint + 1)::text WHERE name = 'lanes';
+        PERFORM dibs.change_lanes();
     END IF;
     RETURN retired;
 END $$;
