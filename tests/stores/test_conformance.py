@@ -45,3 +45,10 @@ class TestSqlite(StoreConformance):
 
     async def open_queue(self, clock: FakeClock) -> Queue:
         return Queue(SqliteStore.open(self.path, clock=clock))
+
+
+def test_no_test_of_the_suite_hides_another() -> None:
+    """All topics become one class: of two tests with one name only one would run."""
+    topics = [topic for topic in StoreConformance.__mro__ if topic is not StoreConformance]
+    names = [name for topic in topics for name in vars(topic) if name.startswith("test_")]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []

@@ -295,7 +295,7 @@ class Budgets(Topic):
         assert "raise budget global by $0.90" in why.blockers[0].help
         await sound(queue)
 
-    async def test_the_best_that_nobody_can_serve_does_not_block_the_next(self, queue: Queue) -> None:
+    async def test_the_best_for_a_budget_that_nobody_can_serve_does_not_block_the_next(self, queue: Queue) -> None:
         await queue.set_budget("global", 1.0)
         await queue.add("job", max_cost=1.0, priority=1)
         await queue.add("job", max_cost=1.0, priority=2, requires=["gpu"])
