@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from msgspec import Struct
 from msgspec.json import encode
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from dibs.errors import CycleDetected, DibsError, Invalid
 from dibs.model.instants import from_micros
@@ -302,6 +302,7 @@ def _make_frame(spec: NewTask, project: str) -> _Frame:
     assignee = _optional(spec.assignee, "assignee")
     models = validation.names(spec.models, "models", ordered=True)
     fallback_models = validation.names(spec.fallback_models, "fallback_models", ordered=True)
+    provider = _optional(spec.provider, "provider")
     fields: dict[str, Any] = {
         "type": type,
         "project": project,
@@ -312,7 +313,7 @@ def _make_frame(spec: NewTask, project: str) -> _Frame:
         "assignee": assignee,
         "models": models,
         "fallback_models": fallback_models,
-        "provider": _optional(spec.provider, "provider"),
+        "provider": provider,
         "max_attempts": validation.whole(spec.max_attempts, "max_attempts", 1, MAX_ATTEMPTS),
         "retry": _retry(spec.retry),
         "timeout": None
@@ -331,8 +332,8 @@ def _make_frame(spec: NewTask, project: str) -> _Frame:
         "approval": validation.flag(spec.approval, "approval"),
     }
     defaults = {name: value for name, value in fields.items() if value not in (None, ())}
-    lane = LaneKey(project, type, assignee, requires, models, boost)
-    fallback = LaneKey(project, type, assignee, requires, fallback_models, boost) if fallback_models else None
+    lane = LaneKey(project, type, assignee, requires, models, boost, provider)
+    fallback = replace(lane, models=fallback_models) if fallback_models else None
     return _Frame(Task(id="", **defaults), lane, fallback)
 
 

@@ -1,4 +1,4 @@
-"""The verbs that stop and let go: pauses and circuit breakers. `Queue` has them; they are written here.
+"""The verbs that stop and let go: pauses and circuit breakers; what rate limits stop. `Queue` has them.
 
 What they need is imported when they are used: adding and claiming from the shell pay nothing for them.
 """
@@ -66,12 +66,17 @@ class Pausing:
         return await self.store.resume(self.project, closing.Pause(scope=scope, name=name).gate)
 
     async def gates(self) -> list[Closure]:
-        """What is closed now: pauses, then circuit breakers that are not closed."""
-        from dibs.rules import closing
+        """What is closed now: pauses, then circuit breakers that are not closed, then what rate limits closed."""
+        from dibs.rules import closing, providers
 
         pauses, records = await self._shut()
         stopped = [closing.told_breaker(type, record) for type, record in sorted(records.items())]
-        return [closing.told(pause) for pause in pauses] + [closure for closure in stopped if closure is not None]
+        limited = await self.store.backoffs(self.project)
+        return [
+            *(closing.told(pause) for pause in pauses),
+            *(closure for closure in stopped if closure is not None),
+            *(providers.told(gate, record) for gate, record in limited.items()),
+        ]
 
     async def set_breaker(
         self,

@@ -1053,6 +1053,7 @@ class Queue(Pausing):
             agents=await self.store.agents(self.project) if is_ready else [],
             pauses=pauses,
             breaker=breakers.get(task.type),
+            limits=await self.store.backoffs(self.project) if is_ready else {},
             questions=await self.questions_of(task) if task.status is Status.WAITING else [],
             lock=next((lock for lock in known if lock.name == task.parked_on), None),
             budget=await self._budget_in_the_way(task.parked_on or ""),

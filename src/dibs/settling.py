@@ -12,9 +12,9 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from dibs.errors import Invalid
-from dibs.model.attempt import Attempt
+from dibs.model.attempt import Attempt, Limited
 from dibs.model.status import Outcome, Status
-from dibs.rules import budgets, limits, retry, validation
+from dibs.rules import budgets, limits, providers, retry, validation
 from dibs.stores.values import BY_DUTY, Settlement, Usage
 
 if TYPE_CHECKING:
@@ -195,6 +195,7 @@ def failed(
         releases=task.releases + 1 if verdict.limited else 0,
         suspect=verdict.suspect,
         fallback=verdict.fallback,
+        limited=Limited(retry_after, draw) if reason == providers.REASON else None,
         poison_pill=verdict.poison_pill,
         reason=verdict.reason,
         error=text,

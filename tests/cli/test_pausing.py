@@ -164,3 +164,20 @@ def test_what_makes_no_sense_is_refused_by_field(dibs: Run, argv: list[str], cod
     refused = dibs(*argv, "--json")
     assert (refused.code, refused.error["field"]) == (code, field)
     assert dibs("gates", "--json", ok=True).json == []
+
+
+def test_a_rate_limit_closes_a_gate_that_gates_and_why_name(dibs: Run) -> None:
+    dibs("add", "code", "--provider", "acme", ok=True)
+    id = dibs("add", "lint", "--provider", "acme", ok=True).line
+    claim = dibs("claim", "--agent", "a", "--type", "code", ok=True).json
+    dibs(
+        "fail", claim["task"]["id"], "--fence", "1", "--error", "429 Too Many Requests", "--retry-after", "1h", ok=True
+    )
+    assert dibs("claim", "--agent", "a").code == 3
+    [line] = [line.split("\t") for line in dibs("gates", ok=True).out.splitlines()]
+    assert (line[0], line[4], line[5]) == ("provider:acme", "rate limit", "it opens by itself")
+    [gate] = dibs("gates", "--json", ok=True).json
+    assert (gate["kind"], gate["provider"], gate["until"]) == ("limit", "acme", line[2])
+    [blocker] = dibs("why", id, "--json", ok=True).json["blockers"]
+    assert blocker["ids"] == ["provider:acme"]
+    assert "acme turned work away (rate limit)" in dibs("why", id, ok=True).out

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from dibs import settling
 from dibs.errors import DibsError
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from dibs.queue import Queue
+    from dibs.stores.values import Settlement
     from tests.servers.postgres import Schemas
 
     Verb = Callable[[Queue, int], Coroutine[Any, Any, Any]]
@@ -148,6 +150,25 @@ class Stores(RuleBasedStateMachine):
             else:
                 retry = end == "fail"
                 self._do(lambda queue, world, claims=claims, retry=retry: queue.fail(claims[world], "no", retry=retry))  # type: ignore[misc]
+
+    @rule(ends=st.lists(st.sampled_from(["done", None, None, 4, 40]), min_size=1, max_size=4))
+    def ask_providers(self, ends: list[Any]) -> None:
+        """An agent takes some and settles them together: done, or turned away, for so long or nobody says how long."""
+        before = len(self.claims)
+        self._do(lambda queue, _: queue.claim("ada", capabilities=("code", "web"), limit=len(ends), lease=3600))
+        taken = list(zip(self.claims[before:], ends, strict=False))
+        now = self.clock()
+
+        def settlements(world: int) -> list[Settlement]:
+            return [
+                settling.completed(claims[world], "out")
+                if end == "done"
+                else settling.failed(claims[world], "429", draw=0.25, retry_after=end, now=now)
+                for claims, end in taken
+            ]
+
+        if taken:
+            self._do(lambda queue, world: queue.settle(settlements(world)))
 
     @precondition(lambda self: self._held())
     @rule(number=NUMBERS)

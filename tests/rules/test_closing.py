@@ -49,6 +49,13 @@ def test_a_lane_opens_when_the_last_of_what_closes_it_does() -> None:
     assert ways(("paused", "lane:1", 40), ("paused", "lane:2", 30)).opens_at == 30
 
 
+def test_a_rate_limit_closes_lanes_until_its_time_is_over() -> None:
+    closed = shut(("limited", "provider:acme", 30), ("paused", "lane:2", 50))
+    assert closing.changes_at({"default": closed}) == 30
+    found = closing.ways(closed, LANES, "ada", {1: 40, 2: 30, 3: None})
+    assert (found.lanes, found.opens_at, found.limited_until) == ([3], 40, 30)
+
+
 def test_a_pause_without_an_end_never_opens_by_time() -> None:
     assert ways(("paused", "type:code", 10), ("paused", "everything", None)).opens_at is None
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
+from msgspec.structs import replace
+
 from dibs.model.instants import to_micros
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.model.views import Agent, Lane, Why
 from dibs.rules.breaker import HEALTHY, Record, State
 from dibs.rules.closing import Pause
+from dibs.rules.providers import Backoff
 from dibs.rules.why import explain
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -65,3 +68,29 @@ def test_agents_that_could_do_it_are_all_paused_or_not() -> None:
     why = ask(paused)
     assert why.explanation == "It is ready, but every live agent that could do it is paused."
     assert [(blocker.kind, blocker.help) for blocker in why.blockers] == [("gate", "dibs resume --agent ada")]
+
+
+def limited(task: Task, *gates: str) -> Why:
+    limits = {gate: Backoff(limits=1, since=NOW, until=NOW + 30_000_000) for gate in gates}
+    return explain(task, NOW, agents=(ADA,), limits=limits)
+
+
+def test_a_rate_limit_says_whose_it_is_and_when_work_goes_on() -> None:
+    why = limited(TASK, "limit:code", "provider:acme")
+    assert why.explanation == (
+        "It is ready, but whoever serves type code turned work away (rate limit); it goes on in 30 s."
+    )
+    [blocker] = why.blockers
+    assert (blocker.kind, blocker.ids, blocker.help) == ("gate", ["limit:code"], "it opens by itself")
+
+
+def test_a_task_with_another_model_left_does_not_wait_for_a_limit() -> None:
+    task = replace(TASK, models=("claude-sonnet-4", "gpt-5"))
+    assert limited(task, "provider:anthropic").blockers == []
+    both = limited(task, "provider:anthropic", "provider:openai")
+    assert [blocker.ids for blocker in both.blockers] == [["provider:anthropic"], ["provider:openai"]]
+
+
+def test_a_paused_lane_of_another_provider_does_not_matter() -> None:
+    lane = Lane(id=4, type="code", boost=TASK.boost, provider="acme")
+    assert ask(Pause(scope="lane", name="4", lane=lane)).blockers == []

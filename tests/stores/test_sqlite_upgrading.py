@@ -45,3 +45,6 @@ def test_dead_letters_of_an_earlier_version_are_grouped_and_decided_about(tmp_pa
         assert (group.fingerprint, group.count, group.unreviewed) == ("abc", 1, 1)
         task = queue.review("task_1", "retried", by="grace")
         assert (task.status, task.payload, task.reviews[0].by) == (Status.READY, {"n": 1}, "grace")
+        queue.add("job")
+        [lane] = queue.stats().lanes
+        assert (lane.ready, lane.provider) == (2, None)

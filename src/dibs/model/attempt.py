@@ -31,3 +31,10 @@ class Attempt(Struct, kw_only=True, gc=False):
     tokens_out: int | None = None
     turns: int | None = None
     price: str | None = None
+
+
+class Limited(Struct, frozen=True, gc=False):
+    """A rate limit turned an attempt away. `wait_s`: how long to wait, if that was said; `draw`: chance, in [0, 1)."""
+
+    wait_s: float | None = None
+    draw: float = 0.5

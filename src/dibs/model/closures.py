@@ -1,4 +1,4 @@
-"""What keeps ready tasks from being handed out, as people see it: pauses and circuit breakers."""
+"""What keeps ready tasks from being handed out, as people see it: pauses, circuit breakers and rate limits."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from msgspec import Struct
 
 
 class Closure(Struct, kw_only=True):
-    """One thing that is closed. `gate` names it: `type:code`, `lane:3`, `agent:coder-1`, `everything`, `breaker:code`.
+    """One thing that is closed. `gate` names it: `type:code`, `lane:3`, `agent:coder-1`, `everything`, `breaker:code`,
+    `provider:anthropic`, `limit:code`.
 
-    `kind` is `pause` or `breaker`. `until` None: until somebody opens it, or (a breaker) until its probe ends.
+    `kind` is `pause`, `breaker` or `limit` (a provider, or whoever serves a type, turned somebody away). `until` None:
+    until somebody opens it, or (a breaker) until its probe ends.
     """
 
     gate: str
@@ -23,6 +25,7 @@ class Closure(Struct, kw_only=True):
     by: str | None = None
     reason: str | None = None
     help: str | None = None
+    provider: str | None = None
 
 
 class Breaker(Struct, kw_only=True):

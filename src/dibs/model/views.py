@@ -75,6 +75,7 @@ class Lane(Struct, kw_only=True):
     ready: int = 0
     oldest_ready_at: datetime | None = None
     agents: list[str] | None = None
+    provider: str | None = None
 
 
 class LockHolder(Struct, kw_only=True):

@@ -1,7 +1,8 @@
-"""Which lanes are closed to an agent: pauses and circuit breakers close lanes as a whole, never single tasks.
+"""Which lanes are closed to an agent: pauses, breakers and rate limits close lanes as a whole, never single tasks.
 
 A pause closes a type, a lane, an agent or everything, until an instant or until somebody resumes it. A breaker closes
 its type while it is open, and while its probe is under way; half-open and without a probe, it lets one task through.
+What a rate limit closes, `rules.providers` says.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 EVERYTHING = "everything"
 SCOPES = ("type", "lane", "agent", EVERYTHING)
 
-OPEN, PROBING, TRYING, PAUSED = "open", "probing", "trying", "paused"
-"""Why something is closed: its breaker is open, or its probe is under way, or about to be; somebody paused it."""
+OPEN, PROBING, TRYING, PAUSED, LIMITED = "open", "probing", "trying", "paused", "limited"
+"""Why something is closed: its breaker is open, or its probe is under way, or about to be; somebody paused it; a
+provider turned somebody away."""
 
 RESUMED, TIME = "resumed", "until"
 """Why a pause ended."""
@@ -46,12 +48,14 @@ class Pause(Struct, kw_only=True):
 
 
 class Shut(Struct):
-    """What is closed in a project, without the words: gates of pauses, and types by the state of their breaker."""
+    """What is closed in a project, without the words: gates of pauses, types by the state of their breaker, and
+    gates of providers."""
 
     paused: dict[str, int | None] = field(default_factory=dict)
     open: dict[str, int | None] = field(default_factory=dict)
     probing: set[str] = field(default_factory=set)
     trying: set[str] = field(default_factory=set)
+    limited: dict[str, int] = field(default_factory=dict)
 
 
 class Ways(Struct):
@@ -59,12 +63,14 @@ class Ways(Struct):
 
     `lanes`: those that are open. `trials`: those of them from which one task is handed out, alone, as a probe.
     `watched`: closed ones that open when a claim of theirs ends. `opens_at`: when time alone opens one; None: never.
+    `limited_until`: when the first of those opens that a rate limit closes; None: there are none.
     """
 
     lanes: list[int]
     trials: list[int]
     watched: list[int]
     opens_at: int | None
+    limited_until: int | None = None
 
 
 def gather(rows: Iterable[tuple[str, str, str, int | None]]) -> dict[str, Shut]:
@@ -76,6 +82,9 @@ def gather(rows: Iterable[tuple[str, str, str, int | None]]) -> dict[str, Shut]:
             closed.paused[name] = until
         elif why == OPEN:
             closed.open[name] = until
+        elif why == LIMITED:
+            assert until is not None
+            closed.limited[name] = until
         else:
             (closed.probing if why == PROBING else closed.trying).add(name)
     return shut
@@ -95,15 +104,18 @@ def changes_at(shut: Mapping[str, Shut]) -> int | None:
     instants = [
         until
         for closed in shut.values()
-        for untils in (closed.paused, closed.open)
+        for untils in (closed.paused, closed.open, closed.limited)
         for until in untils.values()
         if until is not None
     ]
     return min(instants, default=None)
 
 
-def ways(shut: Shut | None, lanes: Iterable[tuple[int, str]], agent: str) -> Ways:
-    """Which of these lanes (number, type) are open to the agent."""
+def ways(
+    shut: Shut | None, lanes: Iterable[tuple[int, str]], agent: str, limited: Mapping[int, int | None] | None = None
+) -> Ways:
+    """Which of these lanes (number, type) are open to the agent. `limited`: until when a rate limit closes each, as
+    `rules.providers.opens_at` says; None: it does not."""
     if shut is None:
         return Ways([number for number, _ in lanes], [], [], None)
     found = Ways([], [], [], None)
@@ -112,6 +124,10 @@ def ways(shut: Shut | None, lanes: Iterable[tuple[int, str]], agent: str) -> Way
         untils = [shut.paused[gate] for gate in gates if gate in shut.paused]
         if type in shut.open:
             untils.append(shut.open[type])
+        until = limited.get(number) if limited else None
+        if until is not None:
+            untils.append(until)
+            found.limited_until = until if found.limited_until is None else min(until, found.limited_until)
         if untils:
             # It opens when the last of them does; one that never does by itself keeps it closed.
             times = [until for until in untils if until is not None]

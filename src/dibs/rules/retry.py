@@ -206,7 +206,7 @@ def after_failure(
     if 0 < limited < MAX_RATE_LIMITS and failure.retry:
         return Verdict(
             next=Status.RETRYING,
-            delay_s=_wait_out(failure, limited, draw),
+            delay_s=limit_wait_s(failure.retry_after, limited, draw),
             counts_attempt=False,
             counts_crash=False,
             reason=failure.reason,
@@ -244,6 +244,14 @@ def after_failure(
         fallback=uses_fallback(task.fallback_models, attempts),
         fingerprint=mark,
     )
+
+
+def limit_wait_s(retry_after: float | None, limits_in_a_row: int, draw: float) -> float:
+    """How long a rate limit is waited out: as it says, else longer and longer, with up to a tenth more at random."""
+    if retry_after is not None:
+        return min(max(retry_after, 1.0), MAX_RETRY_AFTER_S)
+    wait = min(RATE_LIMIT_DELAY_S * 2.0 ** min(limits_in_a_row - 1, 16), MAX_RATE_LIMIT_DELAY_S)
+    return wait * (1 + 0.1 * draw)
 
 
 def release_delay_s(releases_in_a_row: int, asked_s: float) -> float:
@@ -310,14 +318,6 @@ def _growth(policy: Retry, failures: int) -> float:
     if policy.strategy == "quadratic":
         return float(failures) ** 2
     return float(failures) if policy.strategy == "linear" else 1.0
-
-
-def _wait_out(failure: Failure, limited: int, draw: float) -> float:
-    """How long a rate limit is waited out: as it says, else longer and longer, with up to a tenth more at random."""
-    if failure.retry_after is not None:
-        return min(max(failure.retry_after, 1.0), MAX_RETRY_AFTER_S)
-    wait = min(RATE_LIMIT_DELAY_S * 2.0 ** (limited - 1), MAX_RATE_LIMIT_DELAY_S)
-    return wait * (1 + 0.1 * draw)
 
 
 def _this_life(task: Task, previous: Sequence[Attempt]) -> list[Attempt]:

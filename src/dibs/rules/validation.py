@@ -54,7 +54,6 @@ _UNITS = (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0
 _DURATION = "a number of seconds or a text such as 250ms, 90s, 5m, 2h or 1d"
 _INSTANT = "a datetime with a time zone, or a text such as 2030-01-31T12:00:00Z"
 
-# `provider` is not here: it is a note that nothing has to enforce.
 _COALESCE_WINDOW = 0.05
 _NOT_SUPPORTED_YET = ("coalesce_key",)
 

@@ -8,13 +8,13 @@ from dibs.model.agent import AgentStatus
 from dibs.model.instants import from_micros
 from dibs.model.status import HELD, Status
 from dibs.model.views import Agent, Blocker, Budget, Lane, Lock, Why
-from dibs.rules import budgets, closing
+from dibs.rules import budgets, closing, providers
 from dibs.rules.agents import can_take, is_full, is_live
 from dibs.rules.matching import models_of
 from dibs.rules.questions import APPROVAL, OPEN
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from dibs.model.closures import Closure
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dibs.model.task import Task
     from dibs.rules.breaker import Record
     from dibs.rules.closing import Pause
+    from dibs.rules.providers import Backoff
 
 
 def explain(
@@ -32,13 +33,14 @@ def explain(
     agents: Sequence[Agent] = (),
     pauses: Sequence[Pause] = (),
     breaker: Record | None = None,
+    limits: Mapping[str, Backoff] | None = None,
     questions: Sequence[Question] = (),
     lock: Lock | None = None,
     budget: Budget | None = None,
 ) -> Why:
     """Say why `task` is where it is. `parents` are the tasks it still waits for; `agents` all that were heard of;
-    `pauses` all there are; `breaker` that of its type; `questions` its own; `lock` or `budget` the one that it is
-    parked on."""
+    `pauses` all there are; `breaker` that of its type; `limits` the gates that rate limits closed; `questions` its own;
+    `lock` or `budget` the one that it is parked on."""
     if task.status is Status.PENDING:
         sentence, blockers = _pending(parents)
     elif task.status is Status.SCHEDULED:
@@ -50,7 +52,7 @@ def explain(
     elif budget is not None:
         sentence, blockers = budgets.explain(task, budget)
     elif task.status is Status.READY:
-        closures = _closed_to(task, pauses, breaker)
+        closures = _closed_to(task, pauses, breaker) + _limited(task, limits or {})
         if closures:
             sentence, blockers = _closed(closures, now)
         else:
@@ -148,9 +150,19 @@ def _closed_to(task: Task, pauses: Sequence[Pause], breaker: Record | None) -> l
     return closures if stopped is None else [*closures, stopped]
 
 
+def _limited(task: Task, limits: Mapping[str, Backoff]) -> list[Closure]:
+    """The gates that close the task's lane to everybody; none while one of its models may be used."""
+    closed = {gate: record.until for gate, record in limits.items()}
+    models = models_of(task)
+    if providers.opens_at(closed, provider=task.provider, models=models, type=task.type) is None:
+        return []
+    gates = dict.fromkeys(providers.gate_of(task.provider, model, task.type) for model in models or (None,))
+    return [providers.told(gate, limits[gate]) for gate in gates]
+
+
 def _is_lane_of(task: Task, lane: Lane) -> bool:
-    wanted = (task.type, task.assignee, task.requires, models_of(task), task.boost)
-    return wanted == (lane.type, lane.assignee, lane.requires, lane.models, lane.boost)
+    wanted = (task.type, task.assignee, task.requires, models_of(task), task.boost, task.provider)
+    return wanted == (lane.type, lane.assignee, lane.requires, lane.models, lane.boost, lane.provider)
 
 
 def _closed(closures: Sequence[Closure], now: int) -> tuple[str, list[Blocker]]:
@@ -162,6 +174,10 @@ def _gate(closure: Closure, now: int) -> Blocker:
     if closure.kind == "breaker":
         what = f"the circuit breaker of type {closure.type} is not closed ({closure.reason})"
         end = "" if closure.until is None else f"; it lets one task through {_distance(closure.until, now)}"
+    elif closure.kind == "limit":
+        who = closure.provider or f"whoever serves type {closure.type}"
+        what = f"{who} turned work away ({closure.reason})"
+        end = "" if closure.until is None else f"; it goes on {_distance(closure.until, now)}"
     else:
         by = f" by {closure.by}" if closure.by else ""
         because = f" ({closure.reason})" if closure.reason else ""

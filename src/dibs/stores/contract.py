@@ -41,6 +41,13 @@ Rules that hold for every method:
   alone, as a solo task is. What a settled claim says about its type (`rules.breaker.verdict`) counts in the same
   commit, at its end, in the order of the batch. A probe whose claim ended otherwise (cancelled, suspended) is freed by
   `promote`.
+- **Rate limits** close lanes too: those behind the gate of a provider (`rules.providers`). The gate of an attempt is
+  `gate_of` the provider of its task's lane, the model it was claimed with and its type. A settlement that is `limited`
+  closes it (`turned_away`), one that completed lets it forget (`succeeded`), in the same commit, at its end, after what
+  counts for breakers, in the order of the batch. A lane is closed to an agent as `opens_at` says; open, it is served
+  with one of its `open_models`. `gate.closed` has reason `rate_limit`; that its time is over is noted as for a pause,
+  or with what closes it again. A renewal of a task whose gate is closed, and a claim that finds nothing while such a
+  gate keeps something back from its agent (the first of them to open), are told to `slow_down` (`slow_down_s`).
 - **Events** (`model.event.Event`) are emitted for every change of status: `task.added` then the status's own event
   for a new task; `task.ready`, `task.scheduled`, `task.claimed`, `task.started`, `task.progress` (renewals that carry
   progress or a note), `task.released` (reason), `task.retrying`, `task.completed`, `task.dead_lettered`,
@@ -101,6 +108,7 @@ if TYPE_CHECKING:
     from dibs.model.views import Agent, Budget, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
+    from dibs.rules.providers import Backoff
     from dibs.rules.review import Ruling
     from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
@@ -539,6 +547,10 @@ class Store(Protocol):
 
     async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
         """What was set for breakers, and what they remember, by type; as of now."""
+        ...
+
+    async def backoffs(self, project: str) -> dict[str, Backoff]:
+        """The gates of providers that are closed now, in their order."""
         ...
 
     async def metrics(self, project: str, by: str, since: int) -> list[Metrics]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from dibs.model.attempt import Limited
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag
 from dibs.model.question import Question
@@ -33,6 +34,7 @@ class LaneKey(Struct, frozen=True, gc=False):
     requires: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
     boost: float = 0.1
+    provider: str | None = None
 
 
 class Dependency(Struct, frozen=True, gc=False):
@@ -226,11 +228,13 @@ class Claimed(Struct, kw_only=True):
     """What was claimed, best first. When nothing was: `next_due_in` seconds until time alone may change that.
 
     `reason` is why this agent got nothing whatever there is: `draining`, or `max_concurrent` (it holds so many).
+    `slow_down`: nothing was claimed, and a rate limit keeps something back that this agent could do: seconds to wait.
     """
 
     claims: list[Claim] = field(default_factory=list)
     next_due_in: float | None = None
     reason: str | None = None
+    slow_down: float | None = None
 
 
 class Renewal(Struct, kw_only=True, gc=False):
@@ -256,6 +260,7 @@ class Settlement(Struct, kw_only=True, gc=False):
     `counts_crash` add to the counters; `releases` is the counter's new value. `suspect` marks a task to be
     handed out alone. `fallback` moves it to its fallback lane. `timeout_s` is what the next attempt gets.
     `digest` identifies the outcome: the same (task, fence, digest) again returns the recorded answer.
+    `limited`: a rate limit turned it away, which closes the gate of its provider.
     `exit_code` is kept on the task for failures and completions alike.
     `output` and `decision` are JSON; `memory` goes into the event as its data.
     """
@@ -271,6 +276,7 @@ class Settlement(Struct, kw_only=True, gc=False):
     releases: int = 0
     suspect: bool = False
     fallback: bool = False
+    limited: Limited | None = None
     timeout_s: float | None = None
     poison_pill: bool = False
     reason: str | None = None

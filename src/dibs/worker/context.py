@@ -122,6 +122,12 @@ class Context(Facts):
         """Whether this work should stop: it was cancelled, is over its timeout, or lost its lease."""
         return self._line.work.stopped is not None
 
+    @property
+    def slow_down(self) -> float:
+        """For how many seconds to ask nothing more of the provider, which turned others away; 0: go on. Heard of with
+        the renewals of the lease."""
+        return self._line.work.slow_down
+
     async def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Any:
         """Call `fn(*args)` once in the life of the task; later attempts get the stored result back.
 
@@ -215,16 +221,23 @@ class SyncContext(Facts):
         call: Callable[[str, dict[str, Any]], Any],
         tell: Callable[[str, dict[str, Any]], None],
         stopped: Callable[[], bool],
+        slow_down: Callable[[], float] = lambda: 0.0,
     ) -> None:
         super().__init__(claim)
         self._call = call
         self._tell = tell
         self._stopped = stopped
+        self._slow_down = slow_down
 
     @property
     def cancelled(self) -> bool:
         """Whether this work should stop. A thread cannot be killed: look here now and then in long loops."""
         return self._stopped()
+
+    @property
+    def slow_down(self) -> float:
+        """As `Context.slow_down`. A child process does not hear of it: always 0."""
+        return self._slow_down()
 
     def step(self, name: str, fn: Callable[..., Any], *args: Any) -> Any:
         """As `Context.step`. A coroutine function is run to its end in this thread."""

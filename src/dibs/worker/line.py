@@ -132,8 +132,8 @@ class Line:
         news = await self._answer(lambda: self._renew(progress, note))
         if news.cancel:
             self.work.stop(Stop.CANCELLED)
-        elif "exceeded" in news.limits:
-            self.work.stop_over(news.limits["exceeded"])
+        else:
+            self.work.hear(news)
 
     async def _renew(self, progress: float | None, note: str | None) -> News:
         """Once, with what has been used by now."""

@@ -1,7 +1,8 @@
 """Renews every lease of a worker from a thread of its own, which no handler can block.
 
 The thread has its own way to the store. Besides renewing it gives back work that was claimed ahead and could
-not begin because the loop is blocked, and stops work whose lease is about to end without having been renewed.
+not begin because the loop is blocked, or shall not because its provider had enough, and stops work whose lease is about
+to end without having been renewed.
 """
 
 from __future__ import annotations
@@ -102,14 +103,14 @@ class Renewals:
                 work.stop(Stop.CANCELLED)
             else:
                 work.lease_until = now + self._lease_s
-                if "exceeded" in news.limits:
-                    work.stop_over(news.limits["exceeded"])
+                work.hear(news)
 
     def _give_back(self, store: SyncQueue) -> None:
         earliest = monotonic() - STALE_S
         stale = []
         for work in list(self._ready):
-            if work.arrived < earliest:
+            # Before it begins is the best moment to spare its provider.
+            if work.arrived < earliest or work.slow_down:
                 try:
                     self._ready.remove(work)
                 except ValueError:  # it has just begun

@@ -10,12 +10,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from dibs.rules import budgets
+from dibs.rules.providers import gate_of
 from dibs.worker.spending import Spending
 
 if TYPE_CHECKING:
     import asyncio
 
-    from dibs.model.claim import Claim
+    from dibs.model.claim import Claim, News
     from dibs.pricing import Prices
     from dibs.stores.values import Usage
     from dibs.worker.app import Handler
@@ -41,9 +42,9 @@ class Work:
     """A claim, the task that works on it, and everything it has reported but not yet written.
 
     Instants here are this process's monotonic clock: `lease_until` is when the lease may end at the
-    earliest, `ends_at` when the timeout does. `group` is the process group that does the work, if one does.
-    `sanitized`: something it recorded could not be kept as it was. `decision`: what it decided, for its completion.
-    `over_limit`: the limit of its task that it is over.
+    earliest, `ends_at` when the timeout does, `slow_until` how long its provider shall be spared. `group` is the
+    process group that does the work, if one does. `sanitized`: something it recorded could not be kept as it was.
+    `decision`: what it decided, for its completion. `over_limit`: the limit of its task that it is over.
     """
 
     __slots__ = (
@@ -62,6 +63,7 @@ class Work:
         "over_limit",
         "prices",
         "sanitized",
+        "slow_until",
         "spending",
         "stopped",
         "stopped_at",
@@ -97,6 +99,7 @@ class Work:
         self.over = False
         self.over_limit: str | None = None
         self.sanitized = False
+        self.slow_until = 0.0
         self.suspended = False
         self.decision: Any = None
         self.prices = prices
@@ -121,6 +124,23 @@ class Work:
             self.loop.call_soon_threadsafe(self._cancel)
         except RuntimeError:  # the loop is closed: nothing runs any more
             pass
+
+    @property
+    def gate(self) -> str:
+        """The gate of its provider."""
+        return gate_of(self.claim.task.provider, self.claim.model, self.claim.task.type)
+
+    def hear(self, news: News) -> None:
+        """What a renewal said, but for a cancel."""
+        if news.slow_down is not None:
+            self.slow_until = monotonic() + news.slow_down
+        if "exceeded" in news.limits:
+            self.stop_over(news.limits["exceeded"])
+
+    @property
+    def slow_down(self) -> float:
+        """For how many seconds its provider shall be spared."""
+        return max(0.0, self.slow_until - monotonic())
 
     def spend(self, **spent: Any) -> None:
         """Add to what this attempt has used, as `Spending.add` takes it. Who uses more than his task may is stopped."""

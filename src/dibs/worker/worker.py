@@ -29,6 +29,7 @@ from dibs.worker.presence import Presence
 from dibs.worker.renewals import Renewals
 from dibs.worker.settlements import must_be_checkable, settlement, stopped
 from dibs.worker.settler import Settler
+from dibs.worker.sparing import Sparing
 from dibs.worker.sweep import Sweep, keep_last_lines
 from dibs.worker.telling import tell_suspended, tell_taken
 from dibs.worker.work import Stop, Work
@@ -88,6 +89,7 @@ class Worker:
         self._held: set[Work] = set()
         self._finishing: set[asyncio.Task[None]] = set()
         self._pace = Pace()
+        self._sparing = Sparing()
         self._open = False
         self._working = False
         self._claiming: asyncio.Task[None] | None = None
@@ -285,7 +287,10 @@ class Worker:
         for claim in claims:
             work = Work(claim, handlers[claim.task.type], self._loop, asked, lease_until, self._queue.prices)
             self._held.add(work)
-            self._ready.append(work)
+            if self._sparing.spares(work):
+                self._put_back(work, "slow_down")
+            else:
+                self._ready.append(work)
         # A claim that was under way when `stop` was called may still bring something: it goes back.
         while self._free and not self._stopping.is_set() and self._begin_next():
             pass
@@ -376,11 +381,25 @@ class Worker:
             self._finishing.add(finishing)
             finishing.add_done_callback(self._finishing.discard)
         else:
-            self._settler.add(work, decided)
+            self._hand_over(work, decided)
 
     async def _write_then_settle(self, work: Work, decided: Settlement) -> None:
         await keep_last_lines(self._queue, work)
+        self._hand_over(work, decided)
+
+    def _hand_over(self, work: Work, decided: Settlement) -> None:
+        """To the settler; if its provider had enough, so is what was claimed ahead for the same one."""
         self._settler.add(work, decided)
+        if decided.limited is None:
+            return
+        self._sparing.turned_away(work)
+        for ahead in list(self._ready):
+            if self._sparing.spares(ahead):
+                try:
+                    self._ready.remove(ahead)
+                except ValueError:  # the renewal thread has just given it back
+                    continue
+                self._put_back(ahead, "slow_down")
 
     def _give_up(self, work: Work) -> None:
         """Settle an attempt that was told to stop and goes on; its slot stays taken until it ends."""
@@ -390,13 +409,16 @@ class Worker:
     def _forget(self, works: list[Work]) -> None:
         """These are settled: no lease to keep any more."""
         self._held.difference_update(works)
+        self._sparing.written(works)
         self._changed.set()
 
     def _give_back_ready(self) -> None:
         while self._ready:
-            work = self._ready.popleft()
-            work.over = True
-            self._settler.add(work, settling.untouched(work.claim, "worker_left"))
+            self._put_back(self._ready.popleft(), "worker_left")
+
+    def _put_back(self, work: Work, why: str) -> None:
+        work.over = True
+        self._settler.add(work, settling.untouched(work.claim, why))
 
     async def _until_settled(self) -> None:
         await self._until(lambda: not self._held)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import matching, priority
-from dibs.stores.memory import breakers, budgets, locks, moving, pausing, registry
+from dibs.rules.providers import slow_down_s
+from dibs.stores.memory import breakers, budgets, locks, moving, pausing, providers, registry
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Claimed, Usage
 
@@ -40,7 +41,10 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
         _hand_out(state, record, request)
         breakers.take_probe(state, record)
     if not records:
-        return Claimed(next_due_in=None if reason else _next_due_in(state, ways), reason=reason)
+        if reason:
+            return Claimed(reason=reason)
+        slow_down = slow_down_s(ways.limited_until, state.now)
+        return Claimed(next_due_in=_next_due_in(state, ways), slow_down=slow_down)
     if request.claim_id is not None:
         held = [(record.id, record.fence) for record in records]
         state.claims[request.project, request.claim_id] = (state.now, held)
@@ -84,7 +88,7 @@ def _by_effective(state: State, lane: LaneKey, order: Order) -> Iterator[tuple[f
 
 def _hand_out(state: State, record: Record, request: ClaimRequest) -> None:
     record.agent = request.agent
-    record.model = matching.choose_model(record.lane.models, request.models)
+    record.model = matching.choose_model(providers.open_models(state, record.lane), request.models)
     record.lease_s = request.lease_s
     record.lease_expires_at = state.now + seconds(request.lease_s)
     record.claimed_at = state.now

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dibs.model.views import Lane
-from dibs.rules import closing
+from dibs.rules import closing, providers
 from dibs.stores import refusals
 from dibs.stores.memory import breakers
+from dibs.stores.memory import providers as backoffs
 
 if TYPE_CHECKING:
     from dibs.rules.closing import Pause, Shut, Ways
@@ -63,7 +64,7 @@ def tend(state: State) -> int:
     ]
     for project, gate in over:
         _open(state, project, gate, closing.TIME)
-    return len(over) + breakers.tend(state)
+    return len(over) + backoffs.tend(state) + breakers.tend(state)
 
 
 def shut(state: State) -> dict[str, Shut]:
@@ -75,13 +76,24 @@ def shut(state: State) -> dict[str, Shut]:
         why = closing.why_shut(record)
         if why is not None:
             rows.append((project, why, type, record.due_at))
+    for (project, gate), backoff in state.backoffs.items():
+        if backoff.shut:
+            rows.append((project, closing.LIMITED, gate, backoff.until))
     return closing.gather(rows)
 
 
 def ways(state: State, lanes: list[LaneKey], request: ClaimRequest) -> Ways:
     """Which of these lanes are open to the agent."""
     numbered = [(state.lane_ids[lane], lane.type) for lane in lanes]
-    return closing.ways(shut(state).get(request.project), numbered, request.agent)
+    closed = shut(state).get(request.project)
+    gates = {} if closed is None else closed.limited
+    limited = {
+        state.lane_ids[lane]: providers.opens_at(
+            gates, provider=lane.provider, models=lane.models, type=lane.type, offered=request.models
+        )
+        for lane in lanes
+    }
+    return closing.ways(closed, numbered, request.agent, limited)
 
 
 def _open(state: State, project: str, gate: str, reason: str) -> None:
@@ -100,5 +112,6 @@ def _lane(state: State, project: str, name: str) -> Lane:
                 requires=key.requires,
                 models=key.models,
                 boost=key.boost,
+                provider=key.provider,
             )
     raise refusals.no_lane(name)

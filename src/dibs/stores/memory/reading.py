@@ -161,6 +161,7 @@ def _lane(lane_id: int, record: Record) -> Lane:
         requires=key.requires,
         models=key.models,
         boost=key.boost,
+        provider=key.provider,
     )
 
 

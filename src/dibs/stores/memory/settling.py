@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from dibs.model.claim import News, Settled
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import FAILURES, Outcome, Status
+from dibs.rules.providers import slow_down_s
 from dibs.stores import refusals
-from dibs.stores.memory import breakers, budgets, cascade, moving, registry
+from dibs.stores.memory import breakers, budgets, cascade, moving, providers, registry
 from dibs.stores.memory.snapshots import instant
 from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
@@ -64,7 +65,11 @@ def renew(state: State, renewal: Renewal) -> News | DibsError:
     state.file(record)
     if said:
         state.emit("task.progress", record, agent=record.agent, data=said)
-    return News(lease_expires_at=from_micros(record.lease_expires_at), limits=budgets.limits_of(record))
+    return News(
+        lease_expires_at=from_micros(record.lease_expires_at),
+        limits=budgets.limits_of(record),
+        slow_down=slow_down_s(providers.closed_until(state, record), state.now),
+    )
 
 
 def settle(state: State, settlement: Settlement) -> Settled | DibsError:
@@ -136,6 +141,7 @@ def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
         state.emit("task.released", record, agent=agent, reason=settlement.reason)
     _move_on(state, record, settlement, agent)
     breakers.note_ending(state, record, settlement)
+    providers.note_ending(state, record, settlement)
     return settled
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
-from dibs.model.attempt import Attempt
+from dibs.model.attempt import Attempt, Limited
 from dibs.model.claim import Settled
 from dibs.model.event import Event
 from dibs.model.instants import from_micros
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dibs.rules.breaker import Override, Verdict
     from dibs.rules.breaker import Record as Breaker
     from dibs.rules.closing import Pause
+    from dibs.rules.providers import Backoff
     from dibs.stores.agents import Known
 
 
@@ -308,6 +309,9 @@ class State:
         self.overrides: dict[tuple[str, str], Override] = {}
         self.endings: list[tuple[tuple[str, str], tuple[str, int], Verdict]] = []
         """What the claims that this step settled say about their types."""
+        self.backoffs: dict[tuple[str, str], Backoff] = {}
+        self.replies: list[tuple[tuple[str, str], Limited | None]] = []
+        """Whom they asked, by gate, and whether that turned them away."""
 
         self.events: list[tuple[Event, bytes | None]] = []
         self.last_seq = 0

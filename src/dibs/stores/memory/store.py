@@ -19,6 +19,7 @@ from dibs.stores.memory import (
     locks,
     metrics,
     pausing,
+    providers,
     reading,
     registry,
     reviving,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from dibs.model.views import Agent, Budget, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
+    from dibs.rules.providers import Backoff
     from dibs.rules.review import Ruling
     from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
@@ -113,6 +115,7 @@ class MemoryStore:
         with self._shared as state:
             answers = [settling.settle(state, settlement) for settlement in settlements]
             breakers.judge(state)
+            providers.judge(state)
             return answers
 
     async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
@@ -326,6 +329,10 @@ class MemoryStore:
     async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
         with self._shared as state:
             return breakers.breakers(state, project)
+
+    async def backoffs(self, project: str) -> dict[str, Backoff]:
+        with self._shared as state:
+            return providers.backoffs(state, project)
 
     async def metrics(self, project: str, by: str, since: int) -> list[Metrics]:
         with self._shared as state:

@@ -13,6 +13,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.rules.agents import is_worth_writing
+from dibs.rules.providers import slow_down_s
 from dibs.stores import agents as standing
 from dibs.stores.postgres import pausing, reading
 from dibs.stores.postgres.registry import Rules
@@ -95,7 +96,9 @@ class Claiming:
             if state == "none":
                 if found["looked"]:
                     served.looked(found["due_at"], monotonic() - began)
-                return Claimed(next_due_in=_next_due_in(served, found))
+                return Claimed(
+                    next_due_in=_next_due_in(served, found), slow_down=slow_down_s(served.limited_until, found["at"])
+                )
             if state == "again":
                 return Claimed(
                     claims=[] if found["whole"] is None else reading.claims_from(found["whole"], found["at"])

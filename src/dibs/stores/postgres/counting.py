@@ -103,6 +103,7 @@ def _lane(id: int, key: LaneKey, ready: int, oldest: int | None) -> Lane:
         requires=key.requires,
         models=key.models,
         boost=key.boost,
+        provider=key.provider,
         ready=ready,
         oldest_ready_at=instant(oldest),
     )

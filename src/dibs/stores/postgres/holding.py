@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dibs.stores.values import Renewal
 
 _START = "SELECT words, facts FROM dibs.start($1, $2, $3)"
-_RENEW = "SELECT expires, words, facts, spending FROM dibs.renew($1, $2, $3, $4, $5, $6, $7, $8)"
+_RENEW = "SELECT expires, words, facts, spending, slow FROM dibs.renew($1, $2, $3, $4, $5, $6, $7, $8)"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -58,9 +58,9 @@ async def renew(engine: Engine, renewals: Sequence[Renewal]) -> list[News | Dibs
     )
     if any(said):
         engine.changed()
-    expires, words, facts, spending = found
+    expires, words, facts, spending, slow = found
     none = [None] * len(expires)
-    answers = [_news(*answer) for answer in zip(expires, words or none, facts or none, strict=True)]
+    answers = [_news(*answer) for answer in zip(expires, words or none, facts or none, slow or none, strict=True)]
     for answer, spent in zip(answers, spending, strict=True):
         if spent is not None and isinstance(answer, News):
             answer.limits = budgets.limits_of(spent)
@@ -77,9 +77,9 @@ def _said(renewal: Renewal) -> str | None:
     return _encode(said).decode() if said else None
 
 
-def _news(expires: int | None, word: str | None, facts: str | None) -> News | DibsError:
+def _news(expires: int | None, word: str | None, facts: str | None, slow: float | None) -> News | DibsError:
     if expires is not None:
-        return News(lease_expires_at=from_micros(expires))
+        return News(lease_expires_at=from_micros(expires), slow_down=slow)
     if word == "cancelled":
         return News(cancel=True, reason=_decode(facts or "")[2])
     error = _refused(word, facts)

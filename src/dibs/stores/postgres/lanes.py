@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from dibs.rules import closing, matching
+from dibs.rules import closing, matching, providers
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Served(Struct):
     trials: list[int] | None = None
     watched: list[int] | None = None
     opens_at: int | None = None
+    limited_until: int | None = None
 
     def reads(self, limit: int) -> list[int] | None:
         """How many tasks to look at in each lane for a claim of so many; None: as many as are claimed."""
@@ -133,9 +134,22 @@ class Lanes:
             )
         }
         types = ((id, key.type) for id, key in found.items())
-        ways = closing.ways(self._shut.get(request.project), types, request.agent)
+        shut = self._shut.get(request.project)
+        closed = {} if shut is None else shut.limited
+        limited = {
+            id: providers.opens_at(
+                closed, provider=key.provider, models=key.models, type=key.type, offered=request.models
+            )
+            for id, key in (found.items() if closed else ())
+        }
+        ways = closing.ways(shut, types, request.agent, limited)
         found = {id: found[id] for id in ways.lanes}
-        models = [matching.choose_model(key.models, request.models) for key in found.values()]
+        models = [
+            matching.choose_model(
+                providers.open_models(closed, provider=key.provider, models=key.models, type=key.type), request.models
+            )
+            for key in found.values()
+        ]
         return Served(
             lanes=list(found),
             models=models if any(models) else None,
@@ -143,6 +157,7 @@ class Lanes:
             trials=ways.trials or None,
             watched=ways.watched or None,
             opens_at=ways.opens_at,
+            limited_until=ways.limited_until,
         )
 
     def _take_in(self, found: Sequence[Any]) -> None:

@@ -72,5 +72,11 @@ def _lane(name: str, text: str | None) -> Lane | None:
         return None
     key = _decode_key(text)
     return Lane(
-        id=int(name), type=key.type, assignee=key.assignee, requires=key.requires, models=key.models, boost=key.boost
+        id=int(name),
+        type=key.type,
+        assignee=key.assignee,
+        requires=key.requires,
+        models=key.models,
+        boost=key.boost,
+        provider=key.provider,
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw, Struct
 
+from dibs.model.attempt import Limited
 from dibs.model.claim import Settled
 from dibs.model.instants import from_micros
 from dibs.stores.postgres import cascade
@@ -46,6 +47,7 @@ class More(Struct, omit_defaults=True):
     output_sanitized: bool = False
     artifacts: Raw | None = None
     usage: Usage | None = None
+    limited: Limited | None = None
 
 
 async def settle(
@@ -114,6 +116,7 @@ def _more(settlement: Settlement) -> str:
             settlement.output_sanitized,
             Raw(_encode(settlement.artifacts)) if settlement.artifacts else None,
             settlement.usage,
+            settlement.limited,
         )
     ).decode()
 

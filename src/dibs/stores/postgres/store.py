@@ -21,6 +21,7 @@ from dibs.stores.postgres import (
     locks,
     metrics,
     pausing,
+    providers,
     prune,
     reading,
     registry,
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from dibs.model.views import Agent, Budget, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
+    from dibs.rules.providers import Backoff
     from dibs.rules.review import Ruling
     from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
@@ -279,6 +281,9 @@ class PostgresStore:
 
     async def breakers(self, project: str) -> tuple[dict[str, Override], dict[str, Record]]:
         return await breakers.breakers(self._engine, project)
+
+    async def backoffs(self, project: str) -> dict[str, Backoff]:
+        return await providers.backoffs(self._engine, project)
 
     async def metrics(self, project: str, by: str, since: int) -> list[Metrics]:
         return await metrics.metrics(self._engine, project, by, since)

@@ -16,7 +16,7 @@ from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
-from dibs.rules import matching, priority
+from dibs.rules import priority
 from dibs.rules.agents import is_worth_writing
 from dibs.stores import agents as standing
 from dibs.stores.sqlite import lanes as lane_numbers
@@ -135,7 +135,9 @@ class Claiming:
         return taken
 
     def _nothing(self, tx: Transaction, request: ClaimRequest, reason: str | None) -> Claimed:
-        return Claimed(next_due_in=None if reason else self._next_due_in(tx, request), reason=reason)
+        if reason:
+            return Claimed(reason=reason)
+        return Claimed(next_due_in=self._next_due_in(tx, request), slow_down=self._slow_down(tx, request))
 
     def _trials(self, request: ClaimRequest) -> Sequence[int]:
         """The lanes whose breaker waits for a probe."""
@@ -187,11 +189,7 @@ class Claiming:
 
     def _take(self, tx: Transaction, request: ClaimRequest, chosen: list[list[Any]]) -> Taken:
         numbers = encode([candidate[0] for candidate in chosen]).decode()
-        keys = self._lanes.keys
-        models = {
-            str(lane): matching.choose_model(keys[lane].models, request.models)
-            for lane in {candidate[1] for candidate in chosen}
-        }
+        models = {str(lane): self._lanes.model(lane, request) for lane in {candidate[1] for candidate in chosen}}
         tx.run(
             sql("claim_take"),
             {
@@ -283,6 +281,15 @@ class Claiming:
         [due_at] = tx.row(sql("next_due"), (encode(waited).decode(),))
         due_at = min((at for at in (due_at, opens_at) if at is not None), default=None)
         return None if due_at is None else max(0.0, (due_at - tx.now) / 1_000_000)
+
+    def _slow_down(self, tx: Transaction, request: ClaimRequest) -> float | None:
+        """Half of the time until a rate limit keeps nothing back; None: none does."""
+        ways = self._lanes.ways(request)
+        if ways is None or ways.limited_until is None:
+            return None
+        from dibs.rules.providers import slow_down_s
+
+        return slow_down_s(ways.limited_until, tx.now)
 
 
 def _fitting(candidates: list[list[Any]], request: ClaimRequest) -> list[list[Any]]:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
     from dibs.errors import DibsError
     from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.lanes import Lanes
     from dibs.stores.sqlite.rows import Row
     from dibs.stores.values import Renewal
 
+_TURNED_AWAY = "SELECT EXISTS (SELECT 1 FROM backoffs WHERE until > ?)"
 _STOPPED = "SELECT EXISTS (SELECT 1 FROM attempts WHERE n = ? AND fence = ? AND outcome = 'cancelled')"
 
 
@@ -47,7 +49,7 @@ def _start(work: Work, row: Row | None, task_id: str, fence: int) -> DibsError |
     return None
 
 
-def renew(tx: Transaction, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+def renew(tx: Transaction, lanes: Lanes, renewals: Sequence[Renewal]) -> list[News | DibsError]:
     """Extend leases, also expired ones that nobody has taken away yet."""
     work = Work(tx)
     found = work.by_id({renewal.task_id: None for renewal in renewals})
@@ -56,7 +58,26 @@ def renew(tx: Transaction, renewals: Sequence[Renewal]) -> list[News | DibsError
     work.flush()
     renewed = [row for row in found.values() if row.held and row.renewed_at == work.now]
     hear_renewals(tx, dict.fromkeys((row.project, row.agent) for row in renewed if row.agent is not None))
+    _slow_down(tx, lanes, renewed, renewals, answers)
     return answers
+
+
+def _slow_down(
+    tx: Transaction,
+    lanes: Lanes,
+    renewed: list[Row],
+    renewals: Sequence[Renewal],
+    answers: list[News | DibsError],
+) -> None:
+    """Tell those whose provider has had enough; without any such provider this is one look at an empty table."""
+    if not tx.row(_TURNED_AWAY, (tx.now,))[0]:
+        return
+    from dibs.stores.sqlite.providers import slow_downs
+
+    told = dict(zip((row.id for row in renewed), slow_downs(tx, lanes, renewed), strict=True))
+    for renewal, answer in zip(renewals, answers, strict=True):
+        if isinstance(answer, News) and not answer.cancel:
+            answer.slow_down = told.get(renewal.task_id)
 
 
 def _renew(work: Work, row: Row | None, renewal: Renewal) -> News | DibsError:

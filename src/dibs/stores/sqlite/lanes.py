@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dibs.rules.matching import may_serve
+from dibs.rules.matching import choose_model, may_serve
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
@@ -25,6 +25,8 @@ _SHUT = """
 SELECT project, 'paused', gate, until FROM pauses
 UNION ALL
 SELECT project, shut, type, due_at FROM breakers WHERE shut IS NOT NULL
+UNION ALL
+SELECT project, 'limited', gate, until FROM backoffs WHERE shut
 """
 CHANGED = "UPDATE meta SET value = value + 1 WHERE name = 'lanes'"
 _BUDGETED = "SELECT DISTINCT project FROM budgets"
@@ -154,12 +156,33 @@ class Lanes:
                 )
             ]
             if request.project in self._shut:
-                from dibs.rules import closing
-
-                lanes = [(id, self.keys[id].type) for id in served]
-                ways = self._ways[offer] = closing.ways(self._shut[request.project], lanes, request.agent)
+                ways = self._ways[offer] = self._ways_of(request, served)
                 served = self._served[offer] = ways.lanes
         return served
+
+    def _ways_of(self, request: ClaimRequest, served: list[int]) -> Ways:
+        """Which of these lanes are open to the agent, while something is closed."""
+        from dibs.rules import closing, providers
+
+        shut = self._shut[request.project]
+        limited = {
+            id: providers.opens_at(
+                shut.limited, provider=key.provider, models=key.models, type=key.type, offered=request.models
+            )
+            for id, key in ((id, self.keys[id]) for id in (served if shut.limited else ()))
+        }
+        return closing.ways(shut, [(id, self.keys[id].type) for id in served], request.agent, limited)
+
+    def model(self, number: int, request: ClaimRequest) -> str | None:
+        """What a task of this lane is done with."""
+        key = self.keys[number]
+        models = key.models
+        shut = self._shut.get(request.project)
+        if models and shut is not None and shut.limited:
+            from dibs.rules import providers
+
+            models = providers.open_models(shut.limited, provider=key.provider, models=models, type=key.type)
+        return choose_model(models, request.models)
 
 
 def _offer(request: ClaimRequest) -> tuple[object, ...]:

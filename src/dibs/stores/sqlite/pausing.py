@@ -11,7 +11,7 @@ from dibs.model.views import Lane
 from dibs.rules import closing
 from dibs.rules.closing import Pause
 from dibs.stores import refusals
-from dibs.stores.sqlite import breakers
+from dibs.stores.sqlite import breakers, providers
 from dibs.stores.sqlite.jobs import UNKNOWN
 from dibs.stores.sqlite.lanes import decode_key
 
@@ -72,7 +72,7 @@ def tend(tx: Transaction, lanes: Lanes) -> int:
     over = list(tx.connection.execute(_OVER, (tx.now,)))
     for project, gate, scope, name in over:
         _open(tx, project, gate, scope, name, closing.TIME)
-    changed = len(over) + breakers.tend(tx)
+    changed = len(over) + providers.tend(tx) + breakers.tend(tx)
     if changed:
         lanes.change(tx)
     return changed
@@ -80,7 +80,8 @@ def tend(tx: Transaction, lanes: Lanes) -> int:
 
 def tend_glance(tx: Transaction) -> int | Unknown:
     """0 while there is nothing to note."""
-    return UNKNOWN if tx.row(_OVER, (tx.now,)) or breakers.anything_to_tend(tx) else 0
+    something = tx.row(_OVER, (tx.now,)) or providers.anything_to_tend(tx) or breakers.anything_to_tend(tx)
+    return UNKNOWN if something else 0
 
 
 def _open(tx: Transaction, project: str, gate: str, scope: str, name: str, reason: str) -> None:
@@ -103,5 +104,11 @@ def _lane(tx: Transaction, project: str, name: str) -> Lane:
         raise refusals.no_lane(name)
     key = decode_key(found[0])
     return Lane(
-        id=int(name), type=key.type, assignee=key.assignee, requires=key.requires, models=key.models, boost=key.boost
+        id=int(name),
+        type=key.type,
+        assignee=key.assignee,
+        requires=key.requires,
+        models=key.models,
+        boost=key.boost,
+        provider=key.provider,
     )

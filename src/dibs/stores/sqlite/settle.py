@@ -32,7 +32,7 @@ _ENDING = "SELECT outcome, digest, status, retry_at FROM attempts WHERE n = ? AN
 def settle(tx: Transaction, lanes: Lanes, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
     """End claims as decided; each is answered by itself."""
     ids = [settlement.task_id for settlement in settlements]
-    found, troubled = tx.row(sql("settle_look"), (encode(ids).decode(),))
+    found, troubled, remembered = tx.row(sql("settle_look"), (encode(ids).decode(),))
     states: dict[str, list[Any]] = {state[0]: state for state in decode(found)}
     simple = [_is_simple(settlement, states.get(settlement.task_id), tx.now) for settlement in settlements]
     if len(states) == len(settlements) and all(simple):
@@ -42,10 +42,18 @@ def settle(tx: Transaction, lanes: Lanes, settlements: Sequence[Settlement]) -> 
 
             claims = [(states[settlement.task_id][1], settlement.fence) for settlement in settlements]
             breakers.judge_completed(tx, lanes, claims)
+        if remembered:
+            from dibs.stores.sqlite import providers
+
+            providers.judge_completed(tx, lanes, [states[settlement.task_id][1] for settlement in settlements])
         return answers
     settling = _Settling(tx, lanes, ids)
     answers = settling.apply(settlements)
     settling.judge(troubled=bool(troubled))
+    if remembered or any(settlement.limited is not None for settlement in settlements):
+        from dibs.stores.sqlite import providers
+
+        providers.judge(tx, lanes, settling.ended, remembered=bool(remembered))
     return answers
 
 

@@ -80,6 +80,7 @@ def _lanes(tx: Transaction, lanes: Lanes, project: str) -> list[Lane]:
                     requires=key.requires,
                     models=key.models,
                     boost=key.boost,
+                    provider=key.provider,
                     ready=count,
                     oldest_ready_at=instant(oldest),
                 )

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from dibs.model.views import Agent, Budget, Lock, Page, Stats
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
+    from dibs.rules.providers import Backoff
     from dibs.rules.review import Ruling
     from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
@@ -127,7 +128,7 @@ class SqliteStore:
     async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
         from dibs.stores.sqlite import holding
 
-        return await self._engine.write(lambda tx: holding.renew(tx, renewals))
+        return await self._engine.write(lambda tx: holding.renew(tx, self._lanes, renewals))
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
         from dibs.stores.sqlite import settle
@@ -423,6 +424,11 @@ class SqliteStore:
         from dibs.stores.sqlite import breakers
 
         return await self._engine.read(lambda tx: breakers.breakers(tx, project))
+
+    async def backoffs(self, project: str) -> dict[str, Backoff]:
+        from dibs.stores.sqlite import providers
+
+        return await self._engine.read(lambda tx: providers.backoffs(tx, project))
 
     async def metrics(self, project: str, by: str, since: int) -> list[Metrics]:
         from dibs.stores.sqlite import metrics

@@ -32,6 +32,7 @@ SELECT n FROM (
 """
 _SHUT_DUE = """
 SELECT EXISTS (SELECT 1 FROM pauses WHERE until <= ?1)
+    OR EXISTS (SELECT 1 FROM backoffs WHERE until <= ?1)
     OR EXISTS (SELECT 1 FROM breakers WHERE due_at <= ?1 OR shut = 'probing')
 """
 _OVER = """

@@ -119,6 +119,7 @@ class Breakers(Topic):
         await prepared(queue, threshold=1)
         await queue.release(await take(queue, "code"))
         await queue.fail(await take(queue, "code"), "429 too many requests")
+        await elapse(queue, clock, 70)
         await queue.fail(await take(queue, "code"), "too dear", reason="budget_exceeded")
         await queue.cancel((await take(queue, "code")).task.id)
         waiting = await take(queue, "code")
@@ -250,6 +251,7 @@ class Breakers(Topic):
         await opened(queue, clock)
         await queue.release(await take(queue, "code"))
         await queue.fail(await take(queue, "code"), "rate limit exceeded, retry after 5 s")
+        await elapse(queue, clock, 6)
         await take(queue, "code")
         assert await nothing(queue, "code")
 

@@ -25,6 +25,7 @@ from dibs.testing.conformance.locks import Locks
 from dibs.testing.conformance.measuring import Measuring
 from dibs.testing.conformance.pausing import Pausing
 from dibs.testing.conformance.priorities import Priorities
+from dibs.testing.conformance.providers import Providers
 from dibs.testing.conformance.reading import Counting, Explaining, Finding, Waiting
 from dibs.testing.conformance.retention import Retention
 from dibs.testing.conformance.retrying import Retrying
@@ -62,6 +63,7 @@ class StoreConformance(
     Measuring,
     Pausing,
     Priorities,
+    Providers,
     Retention,
     Retrying,
     Settling,

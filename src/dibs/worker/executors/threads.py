@@ -98,6 +98,7 @@ async def run_in_thread(line: Line, threads: DaemonThreads) -> Any:
             call=lambda verb, given: asyncio.run_coroutine_threadsafe(line.call(verb, given), loop).result(),
             tell=lambda verb, given: hear(work, verb, given),
             stopped=lambda: work.stopped is not None,
+            slow_down=lambda: work.slow_down,
         )
         arguments = {**arguments, signature.context: context}
     variables = contextvars.copy_context()

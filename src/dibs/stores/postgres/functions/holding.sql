@@ -86,7 +86,7 @@ END $$;
 CREATE OR REPLACE FUNCTION dibs.renew(
     p_now bigint, p_ids text[], p_fences bigint[], p_leases float8[], p_progress float8[], p_notes text[],
     p_usages text[], p_said text[],
-    OUT expires bigint[], OUT words text[], OUT facts text[], OUT spending text[]
+    OUT expires bigint[], OUT words text[], OUT facts text[], OUT spending text[], OUT slow float8[]
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
@@ -142,6 +142,9 @@ BEGIN
         PERFORM dibs.publish(events, at);
     END IF;
     PERFORM dibs.hear_renewals(held, at);
+    IF EXISTS (SELECT 1 FROM dibs.backoffs b WHERE b.until > at) THEN
+        slow := dibs.slow_downs(held, places, cardinality(p_ids), at);
+    END IF;
     IF array_position(expires, NULL) IS NULL THEN
         RETURN;
     END IF;

@@ -1,6 +1,6 @@
 -- Pauses, and what time opens: the gates that close whole lanes. Processes remember what is closed together with the
 -- lanes, and a new version of those makes everybody read it again; no task is touched, however many wait.
--- Lock order: claims of the project, task and dag rows, pauses, breakers by type, the lanes' version.
+-- Lock order: claims of the project, task and dag rows, pauses, gates of providers, breakers by type, the lanes' version.
 
 -- What is closed, as rules.closing.gather takes it (JSON); NULL if nothing is.
 CREATE OR REPLACE FUNCTION dibs.shut_now() RETURNS text LANGUAGE sql STABLE AS $$
@@ -8,6 +8,8 @@ CREATE OR REPLACE FUNCTION dibs.shut_now() RETURNS text LANGUAGE sql STABLE AS $
         SELECT p.project, 'paused' AS why, p.gate AS name, p.until FROM dibs.pauses p
         UNION ALL
         SELECT b.project, b.shut, b.type, b.due_at FROM dibs.breakers b WHERE b.shut IS NOT NULL
+        UNION ALL
+        SELECT b.project, 'limited', b.gate, b.until FROM dibs.backoffs b WHERE b.shut
     ) s
 $$;
 
@@ -17,16 +19,18 @@ CREATE OR REPLACE FUNCTION dibs.gate_event(
 $$ SELECT dibs.event(p_type, p_at, NULL, NULL, CASE p_scope WHEN 'agent' THEN p_name END, p_reason, p_data) $$;
 
 -- Note what time opened, and free probes whose claim is gone. How many gates changed. Reads only while there is none.
--- Locks: rows of pauses and breakers that change, then the lanes' version.
+-- Locks: rows of pauses, gates of providers and breakers that change, then the lanes' version.
 CREATE OR REPLACE FUNCTION dibs.tend_gates(p_now bigint) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     at bigint := coalesce(p_now, dibs.micros());
     opened text[];
+    passed text[];
     turned text[];
     freed integer;
     changed integer;
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM dibs.pauses p WHERE p.until <= at)
+        AND NOT EXISTS (SELECT 1 FROM dibs.backoffs b WHERE b.until <= at AND (b.shut OR b.until + 3600000000 <= at))
         AND NOT EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.due_at <= at OR b.shut = 'probing')
     THEN
         RETURN 0;
@@ -36,6 +40,7 @@ BEGIN
         dibs.gate_event('gate.opened', at, o.scope, o.name, 'until', json_build_object('gate', o.gate)::text)
         ORDER BY o.project COLLATE "C", o.gate COLLATE "C"
     ) INTO opened FROM over o;
+    passed := dibs.tend_backoffs(at);
     -- First the locks: what is seen from here on is how it is.
     PERFORM 1 FROM dibs.breakers b WHERE b.shut IS NOT NULL ORDER BY b.project, b.type FOR UPDATE;
     WITH turned AS (
@@ -52,10 +57,10 @@ BEGIN
     WHERE b.shut = 'probing'
         AND NOT EXISTS (SELECT 1 FROM dibs.held h WHERE h.n = b.probe_n AND h.fence = b.probe_fence);
     GET DIAGNOSTICS freed = ROW_COUNT;
-    changed := coalesce(cardinality(opened), 0) + coalesce(cardinality(turned), 0) + freed;
+    changed := coalesce(cardinality(opened), 0) + cardinality(passed) + coalesce(cardinality(turned), 0) + freed;
     IF changed > 0 THEN
         PERFORM dibs.change_lanes();
-        PERFORM dibs.publish(coalesce(opened, '{}') || coalesce(turned, '{}'), at);
+        PERFORM dibs.publish(coalesce(opened, '{}') || passed || coalesce(turned, '{}'), at);
     END IF;
     RETURN changed;
 END $$;

@@ -4,7 +4,7 @@
 -- decision, as JSON. Arrays of NULLs may be left out. p_data: what the event carries, as JSON.
 -- Answers `words` = NULL if all simply completed, else for each 'settled' or the name of a refusal, with its facts: the
 -- outcome, status and retry_at recorded, or what the refusal says. `marked`: consequences wait to be spread.
--- Locks: floors (shared), own rows and dependents by number, locks, dag rows, breakers by type.
+-- Locks: floors (shared), own rows and dependents by number, locks, dag rows, gates of providers, breakers by type.
 CREATE OR REPLACE FUNCTION dibs.settle(
     p_now bigint, p_ids text[], p_ns bigint[], p_fences bigint[], p_digests text[], p_outputs text[], p_decisions text[],
     p_data text[], p_more text[],
@@ -23,6 +23,7 @@ DECLARE
     touched text[] := '{}';
     answer record;
     said text[];
+    limited text[];
 BEGIN
     IF p_ns IS NULL THEN
         SELECT array_agg(s.n ORDER BY i.place) INTO p_ns
@@ -77,6 +78,9 @@ BEGIN
         IF EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.troubled) THEN
             PERFORM dibs.judge(at, p_ns, p_fences, array_fill('success'::text, ARRAY[counted]));
         END IF;
+        IF EXISTS (SELECT 1 FROM dibs.backoffs) THEN
+            PERFORM dibs.judge_backoffs(at, p_ns, array_fill('success'::text, ARRAY[counted]), NULL);
+        END IF;
         RETURN;
     END IF;
 
@@ -116,8 +120,18 @@ BEGIN
     END LOOP;
     PERFORM dibs.free_locks(p_ns, at);
     PERFORM dibs.publish(events || dibs.follow(touched, at), at);
+    SELECT array_agg(l.limited ORDER BY l.place) INTO limited FROM (
+        SELECT m.place, CASE WHEN said[m.place] IS NOT NULL THEN m.more::json->>'limited' END AS limited
+        FROM unnest(p_more) WITH ORDINALITY AS m (more, place)
+    ) l HAVING count(l.limited) > 0;
+    IF limited IS NOT NULL THEN
+        PERFORM dibs.hold_backoffs(p_ns, limited);
+    END IF;
     IF 'failure' = ANY (said) OR EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.troubled) THEN
         PERFORM dibs.judge(at, p_ns, p_fences, said);
+    END IF;
+    IF EXISTS (SELECT 1 FROM dibs.backoffs) THEN
+        PERFORM dibs.judge_backoffs(at, p_ns, said, limited);
     END IF;
 END $$;
 
