@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dibs.errors import LeaseLost as LeaseLost
     from dibs.errors import NotFound as NotFound
     from dibs.errors import Unavailable as Unavailable
+    from dibs.model.artifact import Artifact as Artifact
     from dibs.model.attempt import Attempt as Attempt
     from dibs.model.claim import Claim as Claim
     from dibs.model.claim import News as News
@@ -61,6 +62,7 @@ _HOME = {
     "LeaseLost": "errors",
     "NotFound": "errors",
     "Unavailable": "errors",
+    "Artifact": "model.artifact",
     "Attempt": "model.attempt",
     "Claim": "model.claim",
     "News": "model.claim",

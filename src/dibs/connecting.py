@@ -47,6 +47,7 @@ def connect(
     token: str | None = None,
     retention: Any = None,
     poison: PoisonPolicy | None = None,
+    artifacts: str | None = None,
     clock: Callable[[], int] | None = None,
     project: str = "default",
 ) -> Connecting:
@@ -56,12 +57,15 @@ def connect(
     `postgresql://user:password@host:port/database?schema=dibs`. Without one: `$DIBS_URL`, else the nearest
     `.dibs/dibs.db` upwards from the working directory, else it is created here.
     `retention` is how long this process keeps what ended when it prunes (`$DIBS_RETENTION`, else 7 days); `poison` is
-    when a task is given up as harmful. `clock` is for tests. `token` is for servers.
+    when a task is given up as harmful. `artifacts` is the URL of the place where their bytes are kept
+    (`$DIBS_ARTIFACTS`, `dibs.toml`, else a folder beside an SQLite file, or memory). `clock` is for tests. `token` is
+    for servers.
     """
 
     def open_queue() -> Queue:
         refuse_token(token)
         kept_s = retention_s(retention)
-        return Queue(open_store(url, clock=clock), poison=poison, retention_s=kept_s, project=project)
+        store = open_store(url, clock=clock)
+        return Queue(store, poison=poison, retention_s=kept_s, project=project, artifacts=artifacts)
 
     return Connecting(open_queue)

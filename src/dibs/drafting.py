@@ -229,7 +229,9 @@ def _task(id: str, spec: NewTask, frame: _Frame) -> Task:
             raise Invalid("context must be an object with text keys.", field="context")
         validation.json_bytes(spec.context, "context", max_bytes=validation.MAX_PAYLOAD_BYTES)
         if "refs" in spec.context:
-            raise Invalid("context.refs is not supported yet; leave it out.", field="context", code="not_supported_yet")
+            from dibs.rules import refs
+
+            refs.check(spec.context["refs"])
         task.context = spec.context
     return task
 

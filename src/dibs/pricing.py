@@ -130,7 +130,7 @@ def _found() -> Iterator[Source]:
 
 def _own_table() -> Table | None:
     """The table `[prices]` of the file that `$DIBS_PRICES` names, else of the nearest `dibs.toml`, if there is one."""
-    path = os.environ.get("DIBS_PRICES") or _nearest_file()
+    path = os.environ.get("DIBS_PRICES") or nearest_file()
     if path is None:
         return None
     import tomllib
@@ -152,7 +152,7 @@ def _own_table() -> Table | None:
         raise Invalid(f"{path}: {error.message}", field=error.field) from None
 
 
-def _nearest_file() -> str | None:
+def nearest_file() -> str | None:
     """`dibs.toml` in the working directory or the nearest folder above that has one."""
     folder = os.getcwd()
     while True:

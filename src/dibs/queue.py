@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dibs import drafting, duties, settling
+from dibs.artifacts.verbs import Artifacts
 from dibs.errors import DibsError, Invalid, LeaseLost, NotFound
 from dibs.model.claim import Claim, News, Settled
 from dibs.model.ids import new_id
@@ -79,7 +80,7 @@ MAX_NOTE_CHARS = 4_000
 MAX_LOG_CHARS = 10_000
 
 
-class Queue(Pausing):
+class Queue(Artifacts, Pausing):
     """A durable work queue on one store. Made by `dibs.connect`."""
 
     def __init__(
@@ -92,6 +93,7 @@ class Queue(Pausing):
         poison: PoisonPolicy | None = None,
         prices: Prices | None = None,
         retention_s: float = duties.RETENTION_S,
+        artifacts: str | None = None,
         blocking: bool = False,
     ) -> None:
         self.store = store
@@ -100,6 +102,8 @@ class Queue(Pausing):
         self.new_id = new_id
         self.poison = poison
         self.prices = prices or Prices()
+        self.artifacts_at = artifacts
+        self._blobs = None
         self._blocking = blocking
         self._giving_back: set[asyncio.Future[Any]] = set()
         self._desk = duties.Desk(store, draw=self.draw, poison=poison, retention_s=retention_s)
@@ -339,6 +343,7 @@ class Queue(Pausing):
             claimed = await self._claim(request)
             left = deadline - time.monotonic()
             if claimed.claims or left <= 0:
+                await self._know_refs(claimed.claims)
                 return claimed.claims
             due_in = POLL_S if claimed.next_due_in is None else max(claimed.next_due_in, 0.05)
             await self.store.wait_for_news(seen, min(left, due_in, POLL_S))
@@ -354,6 +359,19 @@ class Queue(Pausing):
             return await asyncio.shield(taking)
         except asyncio.CancelledError:
             taking.add_done_callback(self._give_back)
+            raise
+
+    async def _know_refs(self, claims: list[Claim]) -> None:
+        """Resolve what contexts refer to. If that cannot be read now, nobody gets the tasks with half of it."""
+        if not any(claim.context is not None and "refs" in claim.context for claim in claims):
+            return
+        try:
+            await self._resolve(claims)
+        except BaseException:
+            try:
+                await self.store.settle([settling.untouched(claim, "abandoned") for claim in claims])
+            except DibsError:
+                pass  # The leases will end by themselves.
             raise
 
     def _give_back(self, taken: asyncio.Future[Claimed]) -> None:
@@ -449,18 +467,14 @@ class Queue(Pausing):
         Output that is not what the task expects is refused: the answer's outcome is `rejected`, the attempt has ended
         like one that failed with `invalid_output`, and the next one finds the reasons in its `previous_attempts`.
         A command that it must pass is run here, in this process's folder, while the lease is kept.
-        Cost and tokens: as for `renew`.
+        Cost and tokens: as for `renew`. `artifacts` are kept with it: those of other tasks, to pass them on. What
+        `put_artifact` kept need not be named.
         """
-        if artifacts:
-            raise Invalid(
-                "artifacts are not supported yet; leave them out.",
-                code="not_supported_yet",
-                field="artifacts",
-            )
+        kept = await self._passed_on(artifacts) if artifacts else ()
         used = await self._used(claim, cost, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
         snapshot = await self._snapshot(claim)
         over = await self._over_limit(snapshot, used)
-        done = settling.completed(snapshot, output, usage=used, decision=decision, over=over)
+        done = settling.completed(snapshot, output, usage=used, decision=decision, artifacts=kept, over=over)
         if done.next is Status.COMPLETED and settling.runs_commands(snapshot):
             # Few tasks have them; nobody else pays for the import.
             from dibs import judging

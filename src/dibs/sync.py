@@ -86,6 +86,10 @@ class SyncQueue:
     journal = _blocking(Queue.journal)
     locks = _blocking(Queue.locks)
     budgets = _blocking(Queue.budgets)
+    put_artifact = _blocking(Queue.put_artifact)
+    open_artifact = _blocking(Queue.artifact_stream)
+    artifacts = _blocking(Queue.artifacts)
+    sweep_artifacts = _blocking(Queue.sweep_artifacts)
     cancel = _blocking(Queue.cancel)
     retry = _blocking(Queue.retry)
     review = _blocking(Queue.review)
@@ -152,6 +156,7 @@ def connect_sync(
     token: str | None = None,
     retention: Any = None,
     poison: PoisonPolicy | None = None,
+    artifacts: str | None = None,
     clock: Callable[[], int] | None = None,
     project: str = "default",
 ) -> SyncQueue:
@@ -160,4 +165,5 @@ def connect_sync(
     kept_s = retention_s(retention)
     store = open_store(url, clock=clock, blocking=True)
     drive(store.connect())
-    return SyncQueue(Queue(store, poison=poison, retention_s=kept_s, project=project, blocking=True))
+    queue = Queue(store, poison=poison, retention_s=kept_s, project=project, artifacts=artifacts, blocking=True)
+    return SyncQueue(queue)

@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from dibs import settling
 from dibs.errors import DibsError
+from dibs.model.artifact import Artifact
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag
 from dibs.model.ids import dag_of
@@ -29,6 +30,7 @@ from tests.model.wishes import (
     AGENTS,
     AMOUNTS,
     ANSWERS,
+    ARTIFACTS,
     ASKS,
     BREAKERS,
     CLAIMS,
@@ -258,10 +260,22 @@ class Stores(RuleBasedStateMachine):
         claims = self._pick(number)
         self._do(lambda queue, world: queue.record(claims[world], [entry]))
 
+    @precondition(lambda self: self._held())
+    @rule(number=NUMBERS, artifact=ARTIFACTS)
+    def put_artifact(self, number: int, artifact: Artifact) -> None:
+        task_id, fence = self._pick(number)[0].task.id, self._pick(number)[0].fence
+        self._do(lambda queue, _: queue.store.put_artifact(task_id, fence, artifact))
+
+    @precondition(lambda self: self._held())
+    @rule(number=NUMBERS, artifacts=st.lists(ARTIFACTS, min_size=1, max_size=2, unique_by=lambda each: each.name))
+    def complete_with_artifacts(self, number: int, artifacts: list[Artifact]) -> None:
+        claims = self._pick(number)
+        self._do(lambda queue, world: queue.settle([settling.completed(claims[world], 1, artifacts=artifacts)]))
+
     @precondition(lambda self: self.claims)
     @rule(
         number=NUMBERS,
-        verb=st.sampled_from(["complete", "fail", "release", "renew", "start", "spawn", "ask", "record"]),
+        verb=st.sampled_from(["complete", "fail", "release", "renew", "start", "spawn", "ask", "record", "put"]),
     )
     def say_again(self, number: int, verb: str) -> None:
         """Whoever ever held a task says something, perhaps what was said before; by its fence alone."""
@@ -276,6 +290,7 @@ class Stores(RuleBasedStateMachine):
             "spawn": lambda queue, _: queue.spawn_below(fence, [NewTask("a")], name="one"),
             "ask": lambda queue, _: queue.ask_under(fence, "Which one?"),
             "record": lambda queue, _: queue.record(fence, [Entry(kind="log", value=b"1")]),
+            "put": lambda queue, _: queue.store.put_artifact(*fence, Artifact(name="x", digest="sha256:1", size=1)),
         }
         self._do(says[verb])
 
@@ -409,6 +424,14 @@ class Stores(RuleBasedStateMachine):
         found = [plain(world.read(world.queue.metrics(by, since))) for world in self.worlds]
         for world, metrics in zip(self.worlds[1:], found[1:], strict=True):
             _same(world, f"metrics by {by}", found[0], metrics)
+
+    @precondition(lambda self: self.dags)
+    @rule(number=NUMBERS, names=st.sampled_from([(), ("x",)]))
+    def artifacts(self, number: int, names: tuple[str, ...]) -> None:
+        dag_id = self.dags[number % len(self.dags)]
+        found = [plain(world.read(world.store.artifacts(dag_id, names))) for world in self.worlds]
+        for world, artifacts in zip(self.worlds[1:], found[1:], strict=True):
+            _same(world, f"artifacts of {dag_id}", found[0], artifacts)
 
     @rule(question=FILTERS)
     def find(self, question: dict[str, Any]) -> None:

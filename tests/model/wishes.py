@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from dibs.model.artifact import Artifact
 from dibs.model.retry import Retry
 from dibs.model.task import CONTENT
 from dibs.stores.values import Entry
@@ -41,7 +42,7 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "tags": st.just(("t",)),
     "user": st.just("grace"),
     "title": st.just("A title"),
-    "context": st.just({"goal": "g"}),
+    "context": st.sampled_from([{"goal": "g"}, {"refs": ["artifact:x", "task:task_nobody:output"]}]),
     # Work completes with 0 more often than not.
     "expects": st.sampled_from([{"validation": "regex", "pattern": "[1-9]"}, {"validation": "decision-report"}]),
 }
@@ -105,6 +106,14 @@ SCOPES = st.sampled_from(["global", "type:a", "user:grace", "dag"])
 
 UNITS = st.sampled_from(["usd", "usd", "tokens", "turns", "seconds"])
 AMOUNTS = st.sampled_from([0, 0.25, 0.75, 3, 30])
+
+ARTIFACTS = st.builds(
+    Artifact,
+    name=st.sampled_from(["x", "y"]),
+    digest=st.sampled_from([f"sha256:{number:064x}" for number in range(3)]),
+    size=st.sampled_from([0, 5]),
+    media_type=st.sampled_from([None, "text/plain"]),
+)
 
 USAGE = st.fixed_dictionaries(
     {},

@@ -11,6 +11,7 @@ import dibs
 
 NAMES = [
     "App",
+    "Artifact",
     "Attempt",
     "CONTENT",
     "ChildFailed",

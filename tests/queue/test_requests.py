@@ -31,7 +31,7 @@ WRONG: list[tuple[str, Wrong]] = [
     ("dag", lambda queue: queue.add_dag("t", [dibs.NewTask("a", dag="dag_other")])),
     ("dag", lambda queue: queue.spawn(held(queue), [dibs.NewTask("a", dag="dag_other")])),
     ("coalesce_window", lambda queue: queue.add("a", coalesce_window=9)),
-    ("context", lambda queue: queue.add("a", context={"refs": ["task:x:output"]})),
+    ("context", lambda queue: queue.add("a", context={"refs": ["task:x"]})),
     ("timeout", lambda queue: queue.add("a", timeout=True)),
     ("question", lambda queue: queue.ask(held(queue), " ")),
     ("limit", lambda queue: queue.inbox(limit=0)),

@@ -72,6 +72,12 @@ SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
     ),
     "spawned_otherwise": (["t", "n"], Conflict, "Task t spawned other tasks under the name 'n' before.", None),
     "task_key_taken": (["t", "u"], KeyReused, "The key of task t belongs to task u by now.", "key"),
+    "too_many_artifacts": (
+        ["t", 1000],
+        Invalid,
+        "Task t has 1,000 artifacts; no more are kept. Replace one by its name.",
+        "name",
+    ),
     "too_many_children": (["t", 1000], Invalid, "Task t may have at most 1000 children.", "children"),
     "unfinished_dag": (
         ["d"],

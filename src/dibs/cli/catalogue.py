@@ -25,6 +25,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("renew", "claim", "keep the lease; report progress; hear of a cancel"),
             ("log", "claim", "add a line to the task's log"),
             ("checkpoint", "claim", "store what the next attempt should know"),
+            ("artifact", "artifact", "bytes that tasks leave behind: put, get, list"),
             ("spawn", "claim", "add tasks below the one you hold"),
             ("ask", "people", "ask a person, and let the task wait for the answer"),
             ("complete", "settle", "hand in the output"),
@@ -91,6 +92,12 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
         ("register", "say what an agent is, and what it may do"),
         ("drain", "give an agent nothing new"),
         ("unregister", "say that an agent is gone"),
+    ),
+    "artifact": (
+        ("put", "keep a file as an artifact of the task you hold"),
+        ("get", "write an artifact's bytes"),
+        ("ls", "the artifacts of a task or a dag"),
+        ("sweep", "delete bytes that no task refers to"),
     ),
     "breaker": (
         ("ls", "the circuit breakers, what they counted and how they are set"),

@@ -15,8 +15,8 @@ class Claim(Struct, kw_only=True, gc=False):
     """The right to work on `task` until `lease_expires_at`, proven by `fence`.
 
     `inputs` holds the outputs of the tasks it depended on, keyed by ref, else id (of several with one ref the first has
-    it); `children` likewise for what it spawned and waited for. `context` is the task's. `previous_attempts` are the
-    last ten, oldest first.
+    it); `children` likewise for what it spawned and waited for. `context` is the task's, with an object of what
+    each reference in its `refs` means now. `previous_attempts` are the last ten, oldest first.
     """
 
     task: Task

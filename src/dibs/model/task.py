@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from dibs.model.artifact import Artifact
 from dibs.model.retry import Retry
 from dibs.model.review import Review
 from dibs.model.status import Status
@@ -126,7 +127,7 @@ class Task(Struct, kw_only=True, gc=False):
     output: Any = None
     output_sanitized: bool = False
     decision: Any = None
-    artifacts: tuple[Any, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     error: str | None = None
     reason: str | None = None
     exit_code: int | None = None

@@ -11,7 +11,7 @@ Rules that hold for every method:
   no such task → NotFound; the task is cancelled under this very fence → see each method; anything else → LeaseLost.
   LeaseLost has field `fence`.
 - **The timeout.** An attempt whose timeout is over is still held, but can only end as timed out, by its agent or by the
-  expiry duty: `renew`, `write_journal` and any other settlement by its agent are answered LeaseLost.
+  expiry duty: `renew`, `write_journal`, `put_artifact` and any other settlement by its agent are answered LeaseLost.
 - **Edges resolve once.** An edge is open until its parent ends in a way that satisfies its kind (`after`: completed;
   `after_ended`, `child`: any final status). Resolving is recorded on the edge, and only that lowers the
   child's count of open edges — also when the child is not pending at that moment. A pending task whose last edge
@@ -97,6 +97,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dibs.errors import DibsError
+    from dibs.model.artifact import Artifact
     from dibs.model.attempt import Attempt
     from dibs.model.claim import News, Settled
     from dibs.model.dag import Dag
@@ -253,6 +254,27 @@ class Store(Protocol):
 
     async def read_journal(self, task_id: str) -> list[Entry]:
         """All entries of a task, in the order they were first written (a checkpoint once, its newest value)."""
+        ...
+
+    # Artifacts
+
+    async def put_artifact(self, task_id: str, fence: int, artifact: Artifact) -> Artifact:
+        """Remember an artifact under a held fence within its timeout (else LeaseLost); as it is kept now: with its task
+        and when it was put.
+
+        It takes the place of the task's artifact of that name. More than `rules.artifacts.MAX_PER_TASK`: Invalid, field
+        `name`. Confirms the start. No event. Artifacts stay whatever becomes of the task, until it is pruned. What a
+        settlement names (`Settlement.artifacts`) is kept in the same way, in its commit.
+        """
+        ...
+
+    async def artifacts(self, dag_id: str, names: Sequence[str] = ()) -> list[Artifact]:
+        """Those of the tasks of a dag, also a virtual one, in the order in which they were put; if names are given, of
+        these names only. Unknown dag: none."""
+        ...
+
+    async def kept_digests(self, digests: Sequence[str]) -> set[str]:
+        """Those of these digests that some artifact has, in any project."""
         ...
 
     # People
@@ -509,8 +531,8 @@ class Store(Protocol):
     # Reading
 
     async def get(self, ids: Sequence[str]) -> list[Task | None]:
-        """Full snapshots, with outputs, `depends_on`, `blocked_by` (open edges' parents) and effective priority as of
-        now."""
+        """Full snapshots, with outputs, artifacts, `depends_on`, `blocked_by` (open edges' parents) and effective
+        priority as of now."""
         ...
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:

@@ -52,6 +52,11 @@ def no_dag(dag_id: str, field: str | None = "dag") -> NotFound:
     return NotFound(f"There is no dag {dag_id}.", field=field)
 
 
+def too_many_artifacts(task_id: str, most: int) -> Invalid:
+    """It has as many as a task may have."""
+    return Invalid(f"Task {task_id} has {most:,} artifacts; no more are kept. Replace one by its name.", field="name")
+
+
 def no_lane(lane: object) -> NotFound:
     """No lane has this number."""
     return NotFound(f"There is no lane {lane}: `dibs stats --json` has the ids of those in use.", field="lane")

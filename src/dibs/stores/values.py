@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
+from dibs.model.artifact import Artifact
 from dibs.model.attempt import Limited
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag
@@ -286,7 +287,7 @@ class Settlement(Struct, kw_only=True, gc=False):
     output: bytes | None = None
     output_sanitized: bool = False
     decision: bytes | None = None
-    artifacts: tuple[Any, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
     usage: Usage | None = None
     memory: dict[str, Any] = field(default_factory=dict)
 

@@ -19,10 +19,14 @@ from dibs.model.task import NewTask
 from dibs.requests import agent_text
 from dibs.rules import validation
 from dibs.rules.pricing import Tokens, check_tokens
+from dibs.worker.handing import as_file, take_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import IO
 
+    from dibs.artifacts.verbs import Opened
+    from dibs.model.artifact import Artifact
     from dibs.model.attempt import Attempt
     from dibs.model.claim import Claim
     from dibs.model.task import Task
@@ -180,6 +184,19 @@ class Context(Facts):
         """Keep JSON that the next attempt finds as `ctx.last_checkpoint`; replaces the one before."""
         await self._line.checkpoint(data)
 
+    async def artifact(self, name: str, data: Any, media_type: str | None = None) -> Artifact:
+        """Keep bytes as an artifact of this task; the same name again takes the place of the one before.
+
+        `data`: bytes, a `pathlib.Path` to a file that is read here, an open binary file, or an iterator or async
+        iterator of bytes.
+        """
+        return await self._line.artifact(name, data, media_type)
+
+    async def open_artifact(self, ref: Any) -> Opened:
+        """The bytes of an artifact: one of those in `ctx.context["refs"]` or on a task, or a reference; `artifact:NAME`
+        is the newest of that name in this task's dag."""
+        return await self._line.open_artifact(ref)
+
     def log(self, line: str) -> None:
         """Add a line to the task's log. Lines are written within about a second, and before the task ends."""
         agent_text(line, "line")
@@ -278,6 +295,17 @@ class SyncContext(Facts):
     def checkpoint(self, data: Any) -> None:
         """As `Context.checkpoint`."""
         self._call("checkpoint", {"data": data})
+
+    def artifact(self, name: str, data: Any, media_type: str | None = None) -> Artifact:
+        """As `Context.artifact`; not from an async iterator."""
+        with as_file(data) as path:
+            kept: Artifact = self._call("artifact", {"name": name, "path": path, "media_type": media_type})
+        return kept
+
+    def open_artifact(self, ref: Any) -> IO[bytes]:
+        """As `Context.open_artifact`: a binary file to read from; close it, or use it in a `with` statement."""
+        wanted = ref if isinstance(ref, str | dict) else getattr(ref, "digest", ref)
+        return take_file(self._call("fetch_artifact", {"ref": wanted}))
 
     def log(self, line: str) -> None:
         """As `Context.log`."""

@@ -7,6 +7,8 @@ repeated: while the store is away the handler waits, as long as its lease lasts,
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +21,7 @@ from dibs.model.status import Status
 from dibs.model.task import NewTask, Task
 from dibs.rules import validation
 from dibs.stores.values import Entry
+from dibs.worker.handing import to_file
 from dibs.worker.outcomes import ChildFailed, Suspend
 from dibs.worker.patience import patiently
 from dibs.worker.work import Stop
@@ -26,6 +29,8 @@ from dibs.worker.work import Stop
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from dibs.artifacts.verbs import Opened
+    from dibs.model.artifact import Artifact
     from dibs.model.claim import News
     from dibs.queue import Queue
     from dibs.worker.work import Work
@@ -33,7 +38,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_LINE_CHARS = 10_000
-VERBS = frozenset({"find_step", "keep_step", "spawn", "ask", "progress", "checkpoint"})
+VERBS = frozenset({"find_step", "keep_step", "spawn", "ask", "progress", "checkpoint", "artifact", "fetch_artifact"})
 
 
 class Line:
@@ -125,6 +130,32 @@ class Line:
             work.suspended = True
             raise Suspend
         return asked.question.answer
+
+    async def artifact(
+        self, name: str, data: Any = None, media_type: str | None = None, path: str | None = None
+    ) -> Artifact:
+        """Keep bytes as an artifact of this task. `path`: of the file with the bytes, from those who send them so.
+
+        Only what the store is told is said again while it is away: data may be there to be read just once.
+        """
+        self._check()
+        work = self.work
+        artifact = await self._queue.keep_bytes(name, data if path is None else Path(path), media_type=media_type)
+        claim = work.claim
+        try:
+            return await self._answer(lambda: self._queue.store.put_artifact(claim.task.id, claim.fence, artifact))
+        except LeaseLost:
+            work.stop(Stop.LOST)
+            raise
+
+    async def open_artifact(self, ref: Any) -> Opened:
+        """An artifact's bytes; without a task it is looked for in the dag of this one."""
+        return await self._queue.open_artifact(ref, dag=self.work.claim.task.dag_id)
+
+    async def fetch_artifact(self, ref: Any) -> str:
+        """The path of a file with an artifact's bytes, for those who cannot await them."""
+        stream = await self._queue.artifact_stream(ref, dag=self.work.claim.task.dag_id)
+        return await asyncio.to_thread(to_file, stream)
 
     async def progress(self, progress: float | None, note: str | None) -> None:
         """Tell how far the work is; the same call renews the lease and may bring news."""

@@ -194,6 +194,7 @@ def _print_task(task: Task, why: Why, attempts: list[Attempt]) -> None:
             ("may use", _limits(task)),
             ("cost", wording.cost(task.cost_usd, _unpriced(attempts)) or ("unknown" if task.attempts else "")),
             ("tokens", _tokens(task.tokens_in, task.tokens_out)),
+            ("artifacts", ", ".join(f"{artifact.name} ({artifact.size:,} bytes)" for artifact in task.artifacts)),
             ("reason", task.reason or ""),
             ("cancel reason", task.cancel_reason or ""),
             ("exit code", "" if task.exit_code is None else str(task.exit_code)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from dibs.model.claim import News, Settled
@@ -12,7 +11,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import FAILURES, Outcome, Status
 from dibs.rules.providers import slow_down_s
 from dibs.stores import refusals
-from dibs.stores.memory import breakers, budgets, cascade, moving, providers, registry
+from dibs.stores.memory import artifacts, breakers, budgets, cascade, moving, providers, registry
 from dibs.stores.memory.snapshots import instant
 from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
@@ -135,6 +134,7 @@ def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
         settled=settled,
     )
     _keep_results(record, settlement)
+    artifacts.keep(state, record, settlement.artifacts)
     if settlement.outcome is Outcome.EXPIRED:
         state.emit("task.expired", record, agent=agent, reason=settlement.reason)
     elif settlement.outcome is Outcome.RELEASED:
@@ -158,7 +158,6 @@ def _keep_results(record: Record, settlement: Settlement) -> None:
         record.output = settlement.output
         record.output_sanitized = settlement.output_sanitized
         record.decision = settlement.decision
-        record.artifacts = msgspec.json.encode(settlement.artifacts)
 
 
 def _move_on(state: State, record: Record, settlement: Settlement, agent: str | None) -> None:

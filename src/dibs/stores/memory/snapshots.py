@@ -58,7 +58,7 @@ def task_of(state: State, record: Record) -> Task:
         output=decoded(record.output),
         output_sanitized=record.output_sanitized,
         decision=decoded(record.decision),
-        artifacts=tuple(_decode(record.artifacts)),
+        artifacts=tuple(artifact for _, artifact in record.artifacts.values()),
         error=record.error,
         reason=record.reason,
         exit_code=record.exit_code,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
+from dibs.model.artifact import Artifact
 from dibs.model.attempt import Attempt, Limited
 from dibs.model.claim import Settled
 from dibs.model.event import Event
@@ -135,7 +136,8 @@ class Record(Struct, kw_only=True, eq=False):
     output: bytes | None = None
     output_sanitized: bool = False
     decision: bytes | None = None
-    artifacts: bytes = b"[]"
+    artifacts: dict[str, tuple[int, Artifact]] = field(default_factory=dict)
+    """By name; the number tells the order in which they were put."""
     error: str | None = None
     reason: str | None = None
     exit_code: int | None = None
@@ -265,6 +267,8 @@ class State:
         self.edges_out_of: dict[str, list[Edge]] = {}
         self.children: dict[str, list[Record]] = {}
 
+        self.last_put = 0
+        """The number of the artifact that was put last."""
         self.inquiries: dict[str, Inquiry] = {}
         self.members: dict[str, list[Record]] = {}
         """The tasks of every dag, virtual ones too."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.errors import Unavailable
 from dibs.stores import refusals
 from dibs.stores.memory import (
+    artifacts,
     asking,
     breakers,
     budgets,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dibs.errors import DibsError
+    from dibs.model.artifact import Artifact
     from dibs.model.attempt import Attempt
     from dibs.model.claim import News, Settled
     from dibs.model.dag import Dag
@@ -125,6 +127,20 @@ class MemoryStore:
     async def read_journal(self, task_id: str) -> list[Entry]:
         with self._shared as state:
             return journal.read_journal(state, task_id)
+
+    # Artifacts
+
+    async def put_artifact(self, task_id: str, fence: int, artifact: Artifact) -> Artifact:
+        with self._shared as state:
+            return artifacts.put(state, task_id, fence, artifact)
+
+    async def artifacts(self, dag_id: str, names: Sequence[str] = ()) -> list[Artifact]:
+        with self._shared as state:
+            return artifacts.in_dag(state, dag_id, names)
+
+    async def kept_digests(self, digests: Sequence[str]) -> set[str]:
+        with self._shared as state:
+            return artifacts.kept_digests(state, digests)
 
     # People
 

@@ -67,6 +67,7 @@ _WORDS: dict[str, Callable[..., DibsError]] = {
     "question_over": refusals.question_over,
     "spawned_otherwise": refusals.spawned_otherwise,
     "task_key_taken": refusals.task_key_taken,
+    "too_many_artifacts": refusals.too_many_artifacts,
     "too_many_children": refusals.too_many_children,
     "waited_child": _waited_child,
     "waits_for": refusals.waits_for,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw, Struct
 
+from dibs.model.artifact import Artifact
 from dibs.model.attempt import Attempt
 from dibs.model.claim import Claim
 from dibs.model.ids import dag_of
@@ -63,6 +64,16 @@ class State(Struct, array_like=True, gc=False):
     parked_on: str | None
 
 
+class Left(Struct, array_like=True, gc=False):
+    """An artifact as `artifacts_of` answers it."""
+
+    name: str
+    digest: str
+    size: int
+    media_type: str | None
+    put_at: int
+
+
 class Whole(Struct, array_like=True):
     """A task with all that belongs to it. `task` has its specification only; `filled` puts in the rest."""
 
@@ -70,7 +81,7 @@ class Whole(Struct, array_like=True):
     state: State
     output: Any
     decision: Any
-    artifacts: tuple[Any, ...] | None
+    artifacts: list[Left] | None
     blocked_by: list[str]
 
 
@@ -179,7 +190,8 @@ def filled(whole: Whole, now: int) -> Task:
     task.output = whole.output
     task.output_sanitized = state.output_sanitized
     task.decision = whole.decision
-    task.artifacts = whole.artifacts or ()
+    if whole.artifacts:
+        task.artifacts = tuple(_artifact(task, left) for left in whole.artifacts)
     task.error = state.error
     task.reason = state.reason
     task.exit_code = state.exit_code
@@ -200,6 +212,17 @@ def filled(whole: Whole, now: int) -> Task:
     task.dead_lettered_at = instant(state.ended_at) if status is Status.DEAD_LETTERED else None
     task.updated_at = instant(state.updated_at)
     return task
+
+
+def _artifact(task: Task, left: Left) -> Artifact:
+    return Artifact(
+        name=left.name,
+        digest=left.digest,
+        size=left.size,
+        media_type=left.media_type,
+        task_id=task.id,
+        put_at=from_micros(left.put_at),
+    )
 
 
 def attempt_of(past: Past) -> Attempt:

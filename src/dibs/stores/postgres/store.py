@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.stores.plain import is_plain
 from dibs.stores.postgres import (
     adding,
+    artifacts,
     asking,
     breakers,
     budgets,
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dibs.errors import DibsError
+    from dibs.model.artifact import Artifact
     from dibs.model.attempt import Attempt
     from dibs.model.claim import News, Settled
     from dibs.model.dag import Dag
@@ -119,6 +121,17 @@ class PostgresStore:
 
     async def read_journal(self, task_id: str) -> list[Entry]:
         return await journal.read_journal(self._engine, task_id)
+
+    # Artifacts
+
+    async def put_artifact(self, task_id: str, fence: int, artifact: Artifact) -> Artifact:
+        return await artifacts.put(self._engine, task_id, fence, artifact)
+
+    async def artifacts(self, dag_id: str, names: Sequence[str] = ()) -> list[Artifact]:
+        return await artifacts.in_dag(self._engine, dag_id, names)
+
+    async def kept_digests(self, digests: Sequence[str]) -> set[str]:
+        return await artifacts.kept_digests(self._engine, digests)
 
     # People
 

@@ -116,6 +116,7 @@ def _forget(tx: Transaction, numbers: list[int], dags: list[str]) -> None:
     for table, column in (
         ("edges", "parent"),
         ("edges", "child"),
+        ("artifacts", "n"),
         ("attempts", "n"),
         ("blobs", "n"),
         ("holds", "n"),

@@ -19,7 +19,7 @@ from dibs.model.views import Page
 from dibs.rules import graph
 from dibs.rules.handover import by_name
 from dibs.stores import refusals
-from dibs.stores.sqlite import rows
+from dibs.stores.sqlite import artifacts, rows
 from dibs.stores.sqlite.rows import Row, decode, encode, fill, instant
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ MAX_LOOKED_AT = 10_000
 
 _CURSOR = "before-"
 _OUTPUTS = """
-SELECT a.n, coalesce(a.output, b.output), a.decision, a.artifacts
+SELECT a.n, coalesce(a.output, b.output), a.decision
 FROM json_each(?) j
 CROSS JOIN attempts a ON a.n = j.value->>0 AND a.fence = j.value->>1
 LEFT JOIN blobs b ON b.n = a.n AND b.fence = a.fence
@@ -107,11 +107,14 @@ def tasks_of(tx: Transaction, found: Sequence[Row]) -> list[Task]:
     specs = rows.load_specs(tx, [row.n for row in found])
     ended = [(row.n, row.output_fence) for row in found if row.output_fence is not None]
     if ended:
-        for number, output, decision, artifacts in tx.connection.execute(_OUTPUTS, (encode(ended).decode(),)):
+        for number, output, decision in tx.connection.execute(_OUTPUTS, (encode(ended).decode(),)):
             task = specs[number]
             task.output = decoded(output)
             task.decision = decoded(decision)
-            task.artifacts = tuple(decoded(artifacts) or ())
+    # Whatever is left behind confirms the start: a first claim that was just made has nothing to look for.
+    tried = [row.n for row in found if row.fence > 1 or (row.fence and (row.confirmed or not row.held))]
+    if tried:
+        artifacts.fill(tx, specs, tried)
     blocked = [row.n for row in found if row.open]
     if blocked:
         parents: dict[int, dict[str, None]] = {}

@@ -211,6 +211,10 @@ class _Settling:
             decision=settlement.decision,
             artifacts=settlement.artifacts,
         )
+        if settlement.artifacts:
+            from dibs.stores.sqlite import artifacts
+
+            artifacts.keep(self.tx, row, settlement.artifacts)
         _keep_results(row, settlement)
         if settlement.outcome is Outcome.EXPIRED:
             self.work.emit("task.expired", row, agent=agent, reason=settlement.reason)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from dibs.errors import DibsError
+    from dibs.model.artifact import Artifact
     from dibs.model.attempt import Attempt
     from dibs.model.claim import News, Settled
     from dibs.model.dag import Dag
@@ -144,6 +145,23 @@ class SqliteStore:
         from dibs.stores.sqlite import journal
 
         return await self._engine.read(lambda tx: journal.read_journal(tx, task_id))
+
+    # Artifacts
+
+    async def put_artifact(self, task_id: str, fence: int, artifact: Artifact) -> Artifact:
+        from dibs.stores.sqlite import artifacts
+
+        return await self._engine.write(lambda tx: artifacts.put(tx, task_id, fence, artifact))
+
+    async def artifacts(self, dag_id: str, names: Sequence[str] = ()) -> list[Artifact]:
+        from dibs.stores.sqlite import artifacts
+
+        return await self._engine.read(lambda tx: artifacts.in_dag(tx, dag_id, names))
+
+    async def kept_digests(self, digests: Sequence[str]) -> set[str]:
+        from dibs.stores.sqlite import artifacts
+
+        return await self._engine.read(lambda tx: artifacts.kept_digests(tx, digests))
 
     # People
 

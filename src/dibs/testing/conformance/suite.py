@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dibs.testing.conformance.adding import Adding
 from dibs.testing.conformance.agents import Agents
+from dibs.testing.conformance.artifacts import Artifacts, Referring
 from dibs.testing.conformance.asking import Approving, Asking
 from dibs.testing.conformance.badinput import BadInput
 from dibs.testing.conformance.beneath import Beneath
@@ -38,6 +39,7 @@ class StoreConformance(
     Adding,
     Agents,
     Approving,
+    Artifacts,
     Asking,
     BadInput,
     Beneath,
@@ -64,6 +66,7 @@ class StoreConformance(
     Pausing,
     Priorities,
     Providers,
+    Referring,
     Retention,
     Retrying,
     Settling,

@@ -35,7 +35,7 @@ class Executors:
             case "process":
                 return await run_in_process(Line(work, self._queue), self._threads, self._children)
             case _:
-                return await run_command(work, self._threads, self._minder, self._queue.url)
+                return await run_command(work, self._threads, self._minder, self._queue)
 
     async def judge(self, work: Work, ending: Completed) -> Ending:
         """Run what the task's contract wants to be run before its work is completed."""

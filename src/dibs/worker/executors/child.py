@@ -20,6 +20,7 @@ from msgspec.json import decode, encode
 
 import dibs.errors
 from dibs.errors import DibsError
+from dibs.model.artifact import Artifact
 from dibs.model.claim import Claim
 from dibs.model.task import Task
 from dibs.rules import validation
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MAIN = "__dibs_main__"
+_KINDS: dict[str, type[Any]] = {"artifact": Artifact, "spawn": Task}
+"""What the answers to some verbs are, which arrive as JSON."""
 
 
 def main(descriptor: int) -> None:
@@ -101,7 +104,8 @@ def _answer(verb: str, answer: dict[str, Any]) -> Any:
     if "error" in answer:
         kind: type[DibsError] = getattr(dibs.errors, answer["error"], DibsError)
         raise kind(answer["message"], code=answer["code"], field=answer["field"])
-    return convert(answer["value"], Task) if verb == "spawn" else answer["value"]
+    struct = _KINDS.get(verb)
+    return answer["value"] if struct is None else convert(answer["value"], struct)
 
 
 def _plain(arguments: dict[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ from dibs.worker.executors.templates import fill
 from dibs.worker.outcomes import Completed, Ending, Failed
 
 if TYPE_CHECKING:
+    from dibs.queue import Queue
     from dibs.worker.executors.minder import Minder
     from dibs.worker.executors.threads import DaemonThreads
     from dibs.worker.work import Work
@@ -36,13 +37,13 @@ LINGER_S = 1.0
 """How long its last output is awaited after a command ended and its group was killed."""
 
 
-async def run_command(work: Work, threads: DaemonThreads, minder: Minder, url: str) -> Ending:
+async def run_command(work: Work, threads: DaemonThreads, minder: Minder, queue: Queue) -> Ending:
     """Run the handler's command for a claim, to the end of its whole process group."""
     argv = fill(work.handler.argv, work.claim.task)
-    return await relay(work, threads, lambda: _run(work, argv, minder, url))
+    return await relay(work, threads, lambda: _run(work, argv, minder, queue))
 
 
-def _run(work: Work, argv: list[str], minder: Minder, url: str) -> Ending:
+def _run(work: Work, argv: list[str], minder: Minder, queue: Queue) -> Ending:
     body = encode(work.claim)
     descriptor, path = tempfile.mkstemp(prefix="dibs-claim-", suffix=".json")
     try:
@@ -55,7 +56,7 @@ def _run(work: Work, argv: list[str], minder: Minder, url: str) -> Ending:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=_environment(work, url, path),
+                env=_environment(work, queue, path),
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -77,15 +78,16 @@ def _run(work: Work, argv: list[str], minder: Minder, url: str) -> Ending:
         os.unlink(path)
 
 
-def _environment(work: Work, url: str, path: str) -> dict[str, str]:
+def _environment(work: Work, queue: Queue, path: str) -> dict[str, str]:
     claim = work.claim
     return {
         **os.environ,
         "DIBS_TASK_ID": claim.task.id,
         "DIBS_FENCE": str(claim.fence),
-        "DIBS_URL": url,
+        "DIBS_URL": queue.url,
         "DIBS_AGENT": claim.agent,
         "DIBS_CLAIM_FILE": path,
+        **({"DIBS_ARTIFACTS": queue.artifacts_at} if queue.artifacts_at else {}),
     }
 
 

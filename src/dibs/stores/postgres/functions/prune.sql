@@ -80,6 +80,7 @@ BEGIN
     WHERE e.n = lost.child;
     DELETE FROM dibs.edges x WHERE x.parent = ANY (gone);
     DELETE FROM dibs.edges x WHERE x.child = ANY (gone);
+    DELETE FROM dibs.artifacts a WHERE a.n = ANY (gone);
     DELETE FROM dibs.attempts a WHERE a.n = ANY (gone);
     DELETE FROM dibs.journal j WHERE j.n = ANY (gone);
     DELETE FROM dibs.questions q WHERE q.n = ANY (gone);

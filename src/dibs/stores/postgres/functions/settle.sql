@@ -236,6 +236,9 @@ BEGIN
         (p_more->>'exit_code')::integer, w.retry_at, w.started_at, p_at, (used->>'cost_usd')::float8,
         (used->>'tokens_in')::bigint, (used->>'tokens_out')::bigint, (used->>'turns')::bigint, used->>'price'
     );
+    IF p_more ? 'artifacts' THEN
+        PERFORM dibs.keep_artifacts(p_n, p_at, p_more->'artifacts');
+    END IF;
     word := 'settled';
     facts := json_build_array(outcome, next, w.retry_at);
     IF next = 'completed' THEN

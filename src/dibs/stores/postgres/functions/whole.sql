@@ -25,7 +25,12 @@ BEGIN
                 coalesce(w.tokens_in, e.tokens_in), coalesce(w.tokens_out, e.tokens_out), coalesce(w.turns, e.turns),
                 coalesce(e.output_sanitized, false), e.cancel_reason, e.cause, w.parked_on
             ) || ',' || coalesce(e.output, 'null') || ',' || coalesce(e.decision, 'null') || ','
-                || coalesce(e.artifacts, 'null') || ',[' || CASE
+                || coalesce(CASE
+                    -- Whatever is left behind confirms the start: a first claim that was just made has none.
+                    WHEN e.fence > 0 OR w.fence > 1 OR (
+                        w.fence = 1 AND (w.confirmed OR w.status NOT IN ('claimed', 'running', 'validating'))
+                    ) THEN dibs.artifacts_of(s.n)
+                END, 'null') || ',[' || CASE
                     WHEN coalesce(w.open, e.open) > 0 THEN coalesce(
                         (
                             SELECT string_agg('"' || p.id || '"', ',' ORDER BY x.id)

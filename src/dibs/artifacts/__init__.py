@@ -1,0 +1,1 @@
+"""Artifacts: bytes that tasks leave behind, kept beside the store and found by their content."""
