@@ -1,4 +1,4 @@
-"""What agents ask of people and people answer, checked and put into the store's words."""
+"""What agents ask of people and people answer, checked and put into the store's words. The verbs are in `people.py`."""
 
 from __future__ import annotations
 

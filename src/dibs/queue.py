@@ -2,6 +2,9 @@
 
 Each verb is written once, as a coroutine. On an embedded store opened for blocking use it never suspends, so
 `dibs.sync` can drive it without an event loop.
+
+The life of a task is here: added, claimed, settled, steered, looked at. What surrounds it is in a file for each topic,
+and `Queue` has the verbs of all: `agents`, `budgets`, `deadletters`, `locks`, `pausing`, `people`.
 """
 
 from __future__ import annotations
@@ -10,34 +13,37 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from dibs import drafting, duties, settling
+from dibs.agents import Agents
 from dibs.artifacts.verbs import Artifacts
+from dibs.budgets import Budgets
+from dibs.deadletters import DeadLetters
 from dibs.errors import DibsError, Invalid, LeaseLost, NotFound
+from dibs.locks import Locks
 from dibs.model.claim import Claim, News, Settled
 from dibs.model.ids import new_id
 from dibs.model.status import FINAL, DagStatus, Outcome, Status
 from dibs.model.task import Content, NewTask, Task
 from dibs.pausing import Pausing
+from dibs.people import People
 from dibs.plan import DagPlan
 from dibs.pricing import Prices
 from dibs.requests import (
     MAX_LIMIT,
+    MAX_NOTE_CHARS,
     Held,
     agent_text,
+    another_payload,
     claim_request,
     default_agent,
     from_when,
+    get_task,
     held,
     id_of,
     lease_s,
-    no_question,
-    no_task,
     optional,
     raised,
-    registration,
-    tokens,
-    usage,
 )
-from dibs.rules import agents, budgets, graph, locks, questions, validation, why
+from dibs.rules import budgets, graph, validation
 from dibs.stores.values import (
     Claimed,
     ClaimRequest,
@@ -60,27 +66,21 @@ if TYPE_CHECKING:
 
     from dibs.model.attempt import Attempt
     from dibs.model.dag import Dag
-    from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
     from dibs.model.metrics import Metrics
-    from dibs.model.question import Question
     from dibs.model.retry import Retry
-    from dibs.model.views import Agent, Budget, Lane, Lock, Page, Stats, Why
+    from dibs.model.views import Page, Stats, Why
     from dibs.rules.retry import PoisonPolicy
-    from dibs.rules.review import Ruling
     from dibs.stores.contract import Store
-    from dibs.stores.deadletters import DeadFilter
-    from dibs.stores.values import Asked
 
 POLL_S = 5.0
 """How long a waiting claim sleeps at most when no news wakes it."""
 
 MAX_WAIT_S = 86_400.0
-MAX_NOTE_CHARS = 4_000
 MAX_LOG_CHARS = 10_000
 
 
-class Queue(Artifacts, Pausing):
+class Queue(Agents, Artifacts, Budgets, DeadLetters, Locks, Pausing, People):
     """A durable work queue on one store. Made by `dibs.connect`."""
 
     def __init__(
@@ -539,44 +539,10 @@ class Queue(Artifacts, Pausing):
         await self._tidy_after(answers)
         return answers
 
-    async def _used(
-        self,
-        claim: Held,
-        cost: float | None,
-        tokens_in: int | None,
-        tokens_out: int | None,
-        turns: int | None,
-        model: str | None,
-        cached: int | None,
-        cache_written: int | None,
-    ) -> Usage | None:
-        """What was told; with the price of the tokens, frozen from here on, where no cost was told."""
-        used = usage(cost, tokens_in, tokens_out, turns, model)
-        counted = tokens(tokens_in, tokens_out, cached, cache_written)
-        if used is None or counted is None or used.cost_usd is not None:
-            return used
-        if not (self._blocking or self.prices.loaded):
-            import asyncio
-
-            await asyncio.to_thread(self.prices.load)
-        price = self.prices.price(used.model or (claim.model if isinstance(claim, Claim) else None), counted)
-        if price is not None:
-            used.cost_usd, used.price = price.usd, price.version
-        return used
-
     async def _tidy_after(self, answers: Sequence[object]) -> None:
         """An attempt over its timeout is refused but not ended; where its agent is alone, nobody else would end it."""
         if any(isinstance(answer, LeaseLost) for answer in answers):
             await self.run_duties()
-
-    async def _over_limit(self, claim: Claim, told: Usage | None) -> str | None:
-        """Which of its own limits the task is over with what was told before and now; asked only where it has some."""
-        task = claim.task
-        if task.max_cost is task.max_tokens is task.max_turns is None:
-            return None
-        [news] = await self.store.renew([Renewal(task_id=task.id, fence=claim.fence, usage=told)])
-        # An error is for the settlement to meet.
-        return None if isinstance(news, DibsError) else news.limits.get("exceeded")
 
     async def _settle_one(self, settlement: Settlement) -> Settled:
         [answer] = await self.settle([settlement])
@@ -626,93 +592,6 @@ class Queue(Artifacts, Pausing):
         )
         return await self._insert(tasks, spawn=spawn, parent=parent)
 
-    # People
-
-    async def ask(
-        self,
-        claim: Held,
-        question: str,
-        schema: Any = None,
-        assignee: str | None = None,
-        timeout: Any = None,
-        default: Any = None,
-        *,
-        name: str | None = None,
-    ) -> Question:
-        """Ask a person, once: the same question again, also by a later attempt, is the same question.
-
-        The claim ends here, and no attempt is counted; the task is waiting, for as long as it takes, and is then
-        claimed again with the answer in `claim.answers`. A question that is answered already is returned with its
-        answer, and the claim goes on. After `timeout` without an answer the task goes on with `default`, or without one
-        is dead-lettered. `name` tells questions apart; without it their content does.
-        """
-        asked = await self.ask_under(
-            claim, question, schema, assignee=assignee, timeout=timeout, default=default, name=name
-        )
-        return asked.question
-
-    async def ask_under(
-        self,
-        claim: Held,
-        question: str,
-        schema: Any = None,
-        *,
-        assignee: str | None = None,
-        timeout: Any = None,
-        default: Any = None,
-        name: str | None = None,
-        used: Usage | None = None,
-    ) -> Asked:
-        """As `ask`, also saying whether the claim has ended."""
-        from dibs import asking
-
-        ask = asking.ask(
-            held(claim),
-            self.new_id("q"),
-            question,
-            schema,
-            assignee=assignee,
-            timeout=timeout,
-            default=default,
-            name=name,
-            used=used,
-        )
-        return await self.store.ask(ask)
-
-    async def answer(self, question_id: Any, value: Any, by: str | None = None) -> Question:
-        """Answer an open question; its task goes on. Answering again with the same value is answered the same.
-
-        An approval takes true or false: a task that is refused is cancelled, with what depends on it. Raises
-        IllegalTransition if it was answered otherwise, or its task has ended.
-        """
-        from dibs import asking
-
-        question = await self.get_question(question_id)
-        body = asking.answer(question, value)
-        answered = await self.store.answer(question.id, body, optional(by, "by"))
-        if answered.kind == questions.APPROVAL and not answered.answer:
-            while await self.store.spread(cause=answered.task_id):
-                pass
-        return answered
-
-    async def get_question(self, question_id: Any) -> Question:
-        """The question as it is now."""
-        id = id_of(question_id, "question_id")
-        found = await self.store.questions(id=id)
-        if not found:
-            raise no_question(id)
-        return found[0]
-
-    async def inbox(self, *, assignee: str | None = None, limit: int = MAX_LIMIT) -> list[Question]:
-        """The open questions and approvals, oldest first; for an `assignee` only those meant for them or nobody."""
-        return await self.store.inbox(
-            self.project, optional(assignee, "assignee"), validation.whole(limit, "limit", 1, MAX_LIMIT)
-        )
-
-    async def questions_of(self, task_id: Any) -> list[Question]:
-        """Everything the task ever asked, approvals included, oldest first; with the answers."""
-        return await self.store.questions(task_id=id_of(task_id))
-
     # Keeping
 
     async def checkpoint(self, claim: Held, data: Any) -> None:
@@ -753,73 +632,10 @@ class Queue(Artifacts, Pausing):
         body = body_hash = None
         delay_s = validation.duration_s(delay, "delay", high=MAX_WAIT_S * 365)
         if payload is not None:
-            body, body_hash = await self._another_payload(task_id, payload)
+            body, body_hash = await another_payload(self.store, task_id, payload)
         return await self.store.revive(
             id_of(task_id), payload=body, body_hash=body_hash, delay_s=delay_s, keep_steps=keep_steps
         )
-
-    async def _another_payload(self, task_id: Any, payload: Any) -> tuple[bytes, str | None]:
-        """A new payload as JSON; where the task has a key, with the hash of the request that it makes."""
-        body = validation.json_bytes(payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
-        task = await self.get(task_id)
-        return body, None if task.key is None else validation.content_key(task.type, body)
-
-    async def review(
-        self,
-        task_id: Any,
-        resolution: str,
-        *,
-        by: str,
-        note: str | None = None,
-        to: str | None = None,
-        payload: Any = None,
-        delay: Any = 0,
-        keep_steps: bool = True,
-    ) -> Task:
-        """Decide about a dead letter: `retried`, `dropped` (cancelled), `escalated` (`to` whom) or `kept`.
-
-        The decision is recorded in the task's `reviews` with its author; `payload`, `delay` and `keep_steps` are those
-        of `retry`, and a retry with another payload is recorded as `retried_modified`. Raises IllegalTransition if the
-        task is no dead letter (any more), else what `retry` raises.
-        """
-        from dibs.rules import review
-
-        id = id_of(task_id)
-        ruling = review.ruling(resolution, by=by, note=note, to=to, delay=delay, with_payload=payload is not None)
-        ruling.keep_steps = keep_steps
-        if payload is not None:
-            ruling.payload, ruling.body_hash = await self._another_payload(id, payload)
-        [answer] = await self._review([id], ruling)
-        return raised(answer)
-
-    async def review_many(
-        self,
-        task_ids: Sequence[Any],
-        resolution: str,
-        *,
-        by: str,
-        note: str | None = None,
-        to: str | None = None,
-        delay: Any = 0,
-    ) -> list[Task | DibsError]:
-        """Decide alike about many dead letters (`dead_letter_ids` names them), in commits of about a hundred; the task
-        or an error each. Retry the oldest first: a task can only live again after the ones it depends on."""
-        from dibs.rules import review
-
-        ruling = review.ruling(resolution, by=by, note=note, to=to, delay=delay, with_payload=False)
-        return await self._review([id_of(task_id) for task_id in task_ids], ruling)
-
-    async def _review(self, ids: list[str], ruling: Ruling) -> list[Task | DibsError]:
-        from dibs.rules import review
-
-        if ruling.resolution == review.DROPPED:
-            # What follows from a dead letter is not what follows from a cancelled task.
-            while await self.store.spread():
-                pass
-        answers: list[Task | DibsError] = []
-        for start in range(0, len(ids), review.AT_ONCE):
-            answers += await self.store.review(ids[start : start + review.AT_ONCE], ruling)
-        return answers
 
     async def link(self, task_id: Any, after: Sequence[Any] = (), *, after_ended: Sequence[Any] = ()) -> Task:
         """Make a task that has not started wait for others too. Raises CycleDetected naming the cycle."""
@@ -843,76 +659,11 @@ class Queue(Artifacts, Pausing):
             pruned += count
         return pruned
 
-    # Agents
-
-    async def register_agent(
-        self,
-        agent: str,
-        type: str | None = None,
-        capabilities: Iterable[str] = (),
-        models: Iterable[str] = (),
-        max_concurrent: int | None = None,
-        budget: Any = None,
-        *,
-        version: str | None = None,
-        host: str | None = None,
-        pid: int | None = None,
-        poll: Any = None,
-        concurrency: int | None = None,
-        keep: bool = False,
-    ) -> Agent:
-        """Say who an agent is; its first claim does it otherwise. Replaces what was registered before.
-
-        Tasks assigned to `type` are for it too. `capabilities` and `models` hold for claims that name none.
-        It never holds more than `max_concurrent` tasks. The rest is shown and not enforced: the process behind it, how
-        often it asks for work, and how much it does at once. With `keep`, what is left out stays as it was.
-        """
-        told = registration(
-            agent,
-            project=self.project,
-            type=type,
-            capabilities=capabilities,
-            models=models,
-            max_concurrent=max_concurrent,
-            budget=budget,
-            version=version,
-            host=host,
-            pid=pid,
-            poll=poll,
-            concurrency=concurrency,
-            keep=keep,
-        )
-        return await self.store.register_agent(told)
-
-    async def agents(self) -> list[Agent]:
-        """Every agent that is remembered, by id: what it offers, how it stands, what it holds."""
-        return await self.store.agents(self.project)
-
-    async def drain_agent(self, agent: str) -> Agent:
-        """Give an agent nothing new; it keeps what it holds. Registering or unregistering it ends that."""
-        return await self.store.drain_agent(self.project, validation.text(agent, "agent"))
-
-    async def unregister_agent(self, agent: str, reason: str | None = None) -> Agent:
-        """Say that an agent is gone. It comes back with its next claim, as what it was registered."""
-        text = None if reason is None else validation.text(reason, "reason", max_chars=MAX_NOTE_CHARS)
-        return await self.store.unregister_agent(self.project, validation.text(agent, "agent"), text)
-
-    async def lanes(self) -> list[Lane]:
-        """What is ready, by lane: how much, since when, and which live agents can do it (`agents`)."""
-        found = await self.store.stats(self.project)
-        now = self.store.now()
-        for lane in found.lanes:
-            lane.agents = agents.servers(lane, found.agents, now)
-        return found.lanes
-
     # Reading
 
     async def get(self, task_id: Any) -> Task:
         """The task as it is now."""
-        [task] = await self.store.get([id_of(task_id)])
-        if task is None:
-            raise no_task(id_of(task_id))
-        return task
+        return await get_task(self.store, task_id)
 
     async def get_dag(self, dag_id: Any) -> Dag:
         """The dag with its tasks, edges, roots, leaves and critical path; also a standalone task's own."""
@@ -979,82 +730,10 @@ class Queue(Artifacts, Pausing):
         )
         return await self.store.find(wanted, validation.whole(limit, "limit", 1, MAX_LIMIT), optional(cursor, "cursor"))
 
-    async def dead_letters(
-        self,
-        type: str | None = None,
-        tag: str | None = None,
-        dag: Any = None,
-        user: str | None = None,
-        text: str | None = None,
-        *,
-        fingerprint: str | None = None,
-        since: Any = None,
-        until: Any = None,
-        reviewed: bool | None = None,
-    ) -> list[DeadGroup]:
-        """Dead letters in groups of one type and one kind of failure (`fingerprint`), the largest group first.
-
-        `since` and `until` say when they dead-lettered: instants, or durations before now (`"2h"`). `reviewed` picks
-        those about which something, or nothing, was decided; the other filters are those of `find`.
-        """
-        return await self.store.dead_letters(
-            self._dead_filter(type, tag, dag, user, text, fingerprint, since, until, reviewed)
-        )
-
-    async def dead_letter_ids(
-        self,
-        type: str | None = None,
-        tag: str | None = None,
-        dag: Any = None,
-        user: str | None = None,
-        text: str | None = None,
-        *,
-        fingerprint: str | None = None,
-        since: Any = None,
-        until: Any = None,
-        reviewed: bool | None = None,
-        limit: int | None = None,
-        before: Any = None,
-    ) -> list[str]:
-        """The ids of the dead letters that fit (as for `dead_letters`), the newest task first; all of them, or `limit`
-        of those that were added before the task `before`."""
-        wanted = self._dead_filter(type, tag, dag, user, text, fingerprint, since, until, reviewed)
-        most = None if limit is None else validation.whole(limit, "limit", 1, MAX_LIMIT)
-        return await self.store.dead_letter_ids(wanted, most, None if before is None else id_of(before, "before"))
-
-    def _dead_filter(
-        self,
-        type: Any,
-        tag: Any,
-        dag: Any,
-        user: Any,
-        text: Any,
-        fingerprint: Any,
-        since: Any,
-        until: Any,
-        reviewed: Any,
-    ) -> DeadFilter:
-        if reviewed not in (None, True, False):
-            raise Invalid(f"reviewed must be True, False or None, not {reviewed!r:.80}.", field="reviewed")
-        from dibs.rules import review
-        from dibs.stores.deadletters import DeadFilter
-
-        now = self.store.now()
-        return DeadFilter(
-            project=self.project,
-            type=optional(type, "type"),
-            fingerprint=optional(fingerprint, "fingerprint"),
-            tag=optional(tag, "tag"),
-            dag=None if dag is None else id_of(dag, "dag"),
-            user=optional(user, "user"),
-            text=optional(text, "text"),
-            since=None if since is None else review.past_instant(since, "since", now),
-            until=None if until is None else review.past_instant(until, "until", now),
-            reviewed=reviewed,
-        )
-
     async def why(self, task_id: Any) -> Why:
         """Why the task is where it is, in one sentence, and what would help."""
+        from dibs.rules import why
+
         task = await self.get(task_id)
         parents = await self.store.get(task.blocked_by)
         is_ready = task.status is Status.READY
@@ -1073,28 +752,9 @@ class Queue(Artifacts, Pausing):
             budget=await self._budget_in_the_way(task.parked_on or ""),
         )
 
-    async def _budget_in_the_way(self, parked_on: str) -> Budget | None:
-        if not parked_on.startswith(budgets.PREFIX):
-            return None
-        found = await self.budgets()
-        return next((each for each in found if budgets.parked_on(each.scope, each.unit) == parked_on), None)
-
     async def stats(self) -> Stats:
         """The queue at a glance: counts, lanes, agents."""
         return await self.store.stats(self.project)
-
-    async def locks(self) -> list[Lock]:
-        """Locks that are held or waited for, and those with slots of their own: who holds them, how many wait."""
-        return await self.store.locks(self.project)
-
-    async def set_slots(self, name: str, slots: int) -> Lock:
-        """How many tasks may hold this lock at once; 1 unless this was called. Whoever holds it keeps it."""
-        locks.check_name(validation.text(name, "name"), "name")
-        return await self.store.set_slots(
-            self.project,
-            name,
-            validation.whole(slots, "slots", 1, locks.MAX_SLOTS),
-        )
 
     async def metrics(self, by: str = "type", since: Any = None) -> list[Metrics]:
         """How it has been going, by `type`, `agent`, `model` or `day`: counts, waiting and run times, errors, cost.
@@ -1104,37 +764,6 @@ class Queue(Artifacts, Pausing):
         from dibs.rules.metrics import check_by
 
         return await self.store.metrics(self.project, check_by(by), from_when(since, self.store.now()))
-
-    async def budgets(self) -> list[Budget]:
-        """All budgets: what may be used, what is reserved by attempts under way, and what was spent."""
-        return await self.store.budgets(self.project)
-
-    async def set_budget(self, scope: str, limit: float, unit: str = "usd", default_reserve: float = 0) -> Budget:
-        """Let no more than `limit` of a unit be used within a scope: `global`, `type:NAME`, `user:NAME` or `dag:ID`.
-
-        Units: `usd`, `tokens`, `turns`, `seconds`. What runs already is counted; what was spent before is not. A task
-        that names no limit of its own (`max_cost` …) reserves `default_reserve`. Called again it changes both; below
-        what is used it stops new attempts only.
-        """
-        measure = budgets.parse_unit(unit)
-        return await self.store.set_budget(
-            self.project,
-            budgets.parse_scope(scope),
-            measure,
-            budgets.parse_amount(limit, "limit", measure),
-            budgets.parse_amount(default_reserve, "default_reserve", measure),
-        )
-
-    async def raise_budget(self, scope: str, amount: float, unit: str = "usd") -> Budget:
-        """Add to the limit of a budget, and let in who fits now, the most urgent first. Raises NotFound."""
-        measure = budgets.parse_unit(unit)
-        return await self.store.raise_budget(
-            self.project, budgets.parse_scope(scope), measure, budgets.parse_amount(amount, "amount", measure)
-        )
-
-    async def remove_budget(self, scope: str, unit: str = "usd") -> Budget:
-        """Limit this no longer; the budget as it was. Raises NotFound."""
-        return await self.store.remove_budget(self.project, budgets.parse_scope(scope), budgets.parse_unit(unit))
 
     async def events(self, after: int | None = None) -> AsyncIterator[Event]:
         """Everything that happened after `after` (None: from the oldest kept), then live, for ever."""

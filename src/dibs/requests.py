@@ -16,11 +16,13 @@ from dibs.stores.values import ClaimRequest, Usage
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dibs.stores.agents import Registration
+    from dibs.model.task import Task
+    from dibs.stores.contract import Store
 
 T = TypeVar("T")
 
 MAX_LIMIT = 1_000
+MAX_NOTE_CHARS = 4_000
 
 Held = Claim | tuple[str, int]
 """What a verb of an agent takes: a claim, or the (task id, fence) of one."""
@@ -38,7 +40,7 @@ def claim_request(
     start: bool = True,
     claim_id: str | None = None,
 ) -> ClaimRequest:
-    """A checked request to claim; workers make one and use it again and again."""
+    """A checked request to claim."""
     if not isinstance(start, bool):
         raise Invalid(f"start must be True or False, not {start!r:.80}.", field="start")
     return ClaimRequest(
@@ -54,53 +56,19 @@ def claim_request(
     )
 
 
-def registration(
-    agent: str,
-    *,
-    project: str = "default",
-    type: str | None = None,
-    capabilities: Iterable[str] = (),
-    models: Iterable[str] = (),
-    max_concurrent: int | None = None,
-    budget: Any = None,
-    version: str | None = None,
-    host: str | None = None,
-    pid: int | None = None,
-    poll: Any = None,
-    concurrency: int | None = None,
-    keep: bool = False,
-) -> Registration:
-    """What an agent is registered with, checked."""
-    from dibs.model.agent import Process, Registered
-    from dibs.rules.agents import MAX_CONCURRENT
-    from dibs.stores.agents import Registration
+async def another_payload(store: Store, task_id: Any, payload: Any) -> tuple[bytes, str | None]:
+    """A new payload as JSON; where the task has a key, with the hash of the request that it makes."""
+    body = validation.json_bytes(payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
+    task = await get_task(store, task_id)
+    return body, None if task.key is None else validation.content_key(task.type, body)
 
-    if budget is not None:
-        raise Invalid("budget is not supported yet; leave it out.", code="not_supported_yet", field="budget")
-    if not isinstance(keep, bool):
-        raise Invalid(f"keep must be True or False, not {keep!r:.80}.", field="keep")
-    process = Process(
-        version=optional(version, "version"),
-        host=optional(host, "host"),
-        pid=None if pid is None else validation.whole(pid, "pid", 0, 2**53),
-        poll_s=None if poll is None else validation.duration_s(poll, "poll"),
-        concurrency=None if concurrency is None else validation.whole(concurrency, "concurrency", 1, MAX_CONCURRENT),
-    )
-    most = None
-    if max_concurrent is not None:
-        most = validation.whole(max_concurrent, "max_concurrent", 1, MAX_CONCURRENT)
-    return Registration(
-        agent=validation.text(agent, "agent"),
-        project=project,
-        registered=Registered(
-            type=optional(type, "type"),
-            capabilities=validation.names(capabilities, "capabilities"),
-            models=validation.names(models, "models", ordered=True),
-            max_concurrent=most,
-        ),
-        process=None if process == Process() else process,
-        keep=keep,
-    )
+
+async def get_task(store: Store, task_id: Any) -> Task:
+    """The task as it is now."""
+    [task] = await store.get([id_of(task_id)])
+    if task is None:
+        raise no_task(id_of(task_id))
+    return task
 
 
 def usage(

@@ -37,6 +37,7 @@ HEAVY = {
     "yaml",
     "dibs.checking",
     "dibs.rules.metrics",
+    "dibs.rules.why",
     "dibs.worker",
     "dibs.cli.render",
     "dibs.keeper",

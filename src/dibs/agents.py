@@ -1,0 +1,102 @@
+"""The verbs about agents: who there is, what each offers and holds, and which lanes they can serve. `Queue` has them;
+they are written here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from dibs.errors import Invalid
+from dibs.requests import MAX_NOTE_CHARS, optional
+from dibs.rules import agents, validation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dibs.model.views import Agent, Lane
+    from dibs.stores.contract import Store
+
+
+class Agents:
+    """Who works on a queue."""
+
+    store: Store
+    project: str
+
+    async def register_agent(
+        self,
+        agent: str,
+        type: str | None = None,
+        capabilities: Iterable[str] = (),
+        models: Iterable[str] = (),
+        max_concurrent: int | None = None,
+        budget: Any = None,
+        *,
+        version: str | None = None,
+        host: str | None = None,
+        pid: int | None = None,
+        poll: Any = None,
+        concurrency: int | None = None,
+        keep: bool = False,
+    ) -> Agent:
+        """Say who an agent is; its first claim does it otherwise. Replaces what was registered before.
+
+        Tasks assigned to `type` are for it too. `capabilities` and `models` hold for claims that name none.
+        It never holds more than `max_concurrent` tasks. The rest is shown and not enforced: the process behind it, how
+        often it asks for work, and how much it does at once. With `keep`, what is left out stays as it was.
+        """
+        from dibs.model.agent import Process, Registered
+        from dibs.stores.agents import Registration
+
+        if budget is not None:
+            raise Invalid("budget is not supported yet; leave it out.", code="not_supported_yet", field="budget")
+        if not isinstance(keep, bool):
+            raise Invalid(f"keep must be True or False, not {keep!r:.80}.", field="keep")
+        process = Process(
+            version=optional(version, "version"),
+            host=optional(host, "host"),
+            pid=None if pid is None else validation.whole(pid, "pid", 0, 2**53),
+            poll_s=None if poll is None else validation.duration_s(poll, "poll"),
+            concurrency=_at_once(concurrency, "concurrency"),
+        )
+        registered = Registered(
+            type=optional(type, "type"),
+            capabilities=validation.names(capabilities, "capabilities"),
+            models=validation.names(models, "models", ordered=True),
+            max_concurrent=_at_once(max_concurrent, "max_concurrent"),
+        )
+        return await self.store.register_agent(
+            Registration(
+                agent=validation.text(agent, "agent"),
+                project=self.project,
+                registered=registered,
+                process=None if process == Process() else process,
+                keep=keep,
+            )
+        )
+
+    async def agents(self) -> list[Agent]:
+        """Every agent that is remembered, by id: what it offers, how it stands, what it holds."""
+        return await self.store.agents(self.project)
+
+    async def drain_agent(self, agent: str) -> Agent:
+        """Give an agent nothing new; it keeps what it holds. Registering or unregistering it ends that."""
+        return await self.store.drain_agent(self.project, validation.text(agent, "agent"))
+
+    async def unregister_agent(self, agent: str, reason: str | None = None) -> Agent:
+        """Say that an agent is gone. It comes back with its next claim, as what it was registered."""
+        text = None if reason is None else validation.text(reason, "reason", max_chars=MAX_NOTE_CHARS)
+        return await self.store.unregister_agent(self.project, validation.text(agent, "agent"), text)
+
+    async def lanes(self) -> list[Lane]:
+        """What is ready, by lane: how much, since when, and which live agents can do it (`agents`)."""
+        found = await self.store.stats(self.project)
+        now = self.store.now()
+        for lane in found.lanes:
+            lane.agents = agents.servers(lane, found.agents, now)
+        return found.lanes
+
+
+def _at_once(value: int | None, field: str) -> int | None:
+    """How many tasks at once."""
+    return None if value is None else validation.whole(value, field, 1, agents.MAX_CONCURRENT)
