@@ -4,7 +4,7 @@ Each verb is written once, as a coroutine. On an embedded store opened for block
 `dibs.sync` can drive it without an event loop.
 
 The life of a task is here: added, claimed, settled, steered, looked at. What surrounds it is in a file for each topic,
-and `Queue` has the verbs of all: `agents`, `budgets`, `deadletters`, `locks`, `pausing`, `people`.
+and `Queue` has the verbs of all: `agents`, `artifacts`, `budgets`, `deadletters`, `locks`, `pausing`, `people`.
 """
 
 from __future__ import annotations

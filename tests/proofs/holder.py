@@ -1,19 +1,47 @@
-"""A process that sits on a database until it is killed: `python -m tests.proofs.holder PATH turn|transaction`.
+"""A process that holds something until it is killed.
 
-It prints a line once it holds the turn at writing, or that and an open transaction.
+`python -m tests.proofs.holder claim URL LEASE_S` claims one task and says its id. `… turn PATH` and
+`… transaction PATH` say `held` once they have the turn at writing a SQLite file, or that and an open transaction.
 """
 
 from __future__ import annotations
 
 import signal
+import subprocess
 import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
+import dibs
 from dibs.stores.sqlite import opening
 from dibs.stores.sqlite.turns import Turns
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def main() -> None:
-    path, what = sys.argv[1:]
+
+@contextmanager
+def holding(*words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Such a process and what it said, from when it holds; killed (`kill -9`) at the end of the block."""
+    command = [sys.executable, "-m", "tests.proofs.holder", *map(str, words)]
+    holder = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    try:
+        yield holder, holder.stdout.readline().strip()
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
+
+
+def _claim(url: str, lease_s: str) -> None:
+    with dibs.connect_sync(url) as queue:
+        [claim] = queue.claim("victim", lease=float(lease_s))
+        print(claim.task.id, flush=True)
+        signal.pause()
+
+
+def _write(path: str, what: str) -> None:
     turns = Turns(path)
     turns.take()
     connection = opening.connect(path)
@@ -24,4 +52,10 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    match sys.argv[1:]:
+        case ["claim", url, lease_s]:
+            _claim(url, lease_s)
+        case ["turn" | "transaction" as what, path]:
+            _write(path, what)
+        case other:
+            sys.exit(f"nobody knows how to hold {other}")

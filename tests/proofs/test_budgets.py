@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
-import signal
 import subprocess
 import sys
 import time
@@ -16,6 +14,7 @@ import pytest
 
 import dibs
 from dibs.sync import drive
+from tests.proofs.holder import holding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,14 +41,6 @@ sys.stdin.readline()
 ready.wait()
 for each in agents:
     each.join()
-"""
-
-HOLD = """
-import sys, time, dibs
-with dibs.connect_sync(sys.argv[1]) as queue:
-    [claim] = queue.claim("victim", lease=float(sys.argv[2]))
-    print(claim.task.id, flush=True)
-    time.sleep(600)
 """
 
 
@@ -99,14 +90,9 @@ def test_what_a_killed_agent_had_reserved_is_charged_after_its_lease(url: str) -
     with dibs.connect_sync(url) as queue:
         queue.set_budget("global", 1.0)
         first, second = queue.add_many([dibs.NewTask("job", max_cost=0.6, max_attempts=1) for _ in range(2)])
-        holder = subprocess.Popen([sys.executable, "-c", HOLD, url, str(LEASE_S)], stdout=subprocess.PIPE)
-        try:
-            assert holder.stdout is not None
-            assert holder.stdout.readline().decode().strip() == first.id
+        with holding("claim", url, LEASE_S) as (_, claimed):
+            assert claimed == first.id
             assert queue.claim("next") == []
-        finally:
-            os.kill(holder.pid, signal.SIGKILL)
-            holder.communicate()
         deadline = time.monotonic() + LEASE_S + 20
         while queue.get(first.id).status != "dead_lettered":
             assert time.monotonic() < deadline

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -13,19 +9,12 @@ import pytest
 
 import dibs
 from dibs.sync import drive
+from tests.proofs.holder import holding
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 LEASE_S = 2.0
-
-HOLD = """
-import sys, time, dibs
-with dibs.connect_sync(sys.argv[1]) as queue:
-    [claim] = queue.claim("victim", lease=float(sys.argv[2]))
-    print(claim.task.id, flush=True)
-    time.sleep(600)
-"""
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
@@ -39,15 +28,10 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def test_a_lock_of_a_killed_holder_goes_to_the_next_after_its_lease(url: str) -> None:
     with dibs.connect_sync(url) as queue:
         first, second = queue.add_many([dibs.NewTask("job", locks=["repo"], max_attempts=1) for _ in range(2)])
-        holder = subprocess.Popen([sys.executable, "-c", HOLD, url, str(LEASE_S)], stdout=subprocess.PIPE)
-        try:
-            assert holder.stdout is not None
-            assert holder.stdout.readline().decode().strip() == first.id
+        with holding("claim", url, LEASE_S) as (_, claimed):
+            assert claimed == first.id
             claimed_at = time.monotonic()
             assert queue.claim("next") == []
-        finally:
-            os.kill(holder.pid, signal.SIGKILL)
-            holder.communicate()
         [claim] = queue.claim("next", wait=LEASE_S + 20)
         assert claim.task.id == second.id
         assert time.monotonic() - claimed_at >= LEASE_S - 0.1, "the lock was taken from somebody who held it"

@@ -23,6 +23,7 @@ import dibs
 from dibs.stores.sqlite import SqliteStore, opening, turns
 from dibs.sync import drive
 from dibs.testing import FakeClock
+from tests.proofs.holder import holding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -190,17 +191,10 @@ def test_all_who_wait_are_told_when_the_file_stays_locked(path: str, monkeypatch
 
 @contextmanager
 def _stopped_holder(path: str, what: str) -> Iterator[None]:
-    command = [sys.executable, "-m", "tests.proofs.holder", path, what]
-    holder = subprocess.Popen(command, stdout=subprocess.PIPE)
-    assert holder.stdout is not None
-    try:
-        assert holder.stdout.readline() == b"held\n"
+    with holding(what, path) as (holder, said):
+        assert said == "held"
         holder.send_signal(signal.SIGSTOP)
         yield
-    finally:
-        holder.kill()
-        holder.wait()
-        holder.stdout.close()
 
 
 def test_a_process_stopped_in_its_turn_delays_others_once(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from dibs.errors import Invalid, NotFound
 from dibs.model.status import Status
 from dibs.model.task import NewTask
-from dibs.testing.conformance.topic import Topic, elapse, finish, nothing, status, take
+from dibs.testing.conformance.topic import Topic, elapse, nothing, take
 
 if TYPE_CHECKING:
     from dibs.model.views import Budget
@@ -305,67 +304,6 @@ class Budgets(Topic):
         await queue.complete(claim, cost=0.0)
         assert (await take(queue)).task.id == plain.id
 
-    async def test_a_new_budget_counts_what_runs_already(self, queue: Queue) -> None:
-        await queue.add_many([NewTask("job", max_cost=0.4), NewTask("job", max_cost=0.4), NewTask("other", max_cost=1)])
-        first, second, _ = await queue.claim("ada", limit=3)
-        await queue.cancel(second.task.id)
-        assert (await queue.set_budget("type:job", 0.5)).reserved == 0.8
-        await queue.add("job", max_cost=0.1)
-        assert await nothing(queue, "job")
-        await queue.complete(first, cost=0.1)
-        assert await nothing(queue, "job"), "one that was cancelled may still be spending"
-        with pytest.raises(Exception, match="cancelled"):
-            await queue.complete(second, cost=0.1)
-        await take(queue, "job")
-        assert await amounts(queue, "type:job") == (0.1, 0.2, 0)
-        await sound(queue)
-
-    async def test_a_limit_below_what_is_used_stops_new_attempts_only(self, queue: Queue) -> None:
-        await queue.set_budget("global", 1.0)
-        await queue.add_many([NewTask("job", max_cost=0.4) for _ in range(3)])
-        claim, _ = await queue.claim("ada", limit=2)
-        lowered = await queue.set_budget("global", 0.5)
-        assert (lowered.limit, lowered.reserved, lowered.left) == (0.5, 0.8, 0.0)
-        await queue.renew(claim, cost=0.1)
-        await queue.complete(claim, cost=0.1)
-        assert await nothing(queue)
-        assert (await queue.get(claim.task.id)).status is Status.COMPLETED
-        await sound(queue)
-
-    async def test_removing_a_budget_lets_everybody_in(self, queue: Queue) -> None:
-        await queue.set_budget("global", 0.1)
-        await queue.add_many([NewTask("job", max_cost=0.4) for _ in range(120)])
-        assert await nothing(queue)
-        gone = await queue.remove_budget("global")
-        assert (gone.limit, gone.waiting) == (0.1, 120)
-        assert await queue.budgets() == []
-        assert await parked(queue) == []
-        assert len(await queue.claim("ada", limit=200)) == 120
-        with pytest.raises(NotFound) as error:
-            await queue.remove_budget("global")
-        assert error.value.field == "scope"
-        await sound(queue)
-
-    async def test_a_removed_budget_begins_anew(self, queue: Queue) -> None:
-        await queue.set_budget("global", 1)
-        await queue.add("job", max_cost=0.4)
-        claim = await take(queue)
-        await queue.remove_budget("global")
-        assert (await queue.set_budget("global", 1)).reserved == 0.4
-        await queue.complete(claim, cost=0.2)
-        assert await amounts(queue) == (0.0, 0.2, 0)
-
-    async def test_hundreds_that_wait_are_let_in_a_hundred_at_a_time(self, queue: Queue) -> None:
-        await queue.set_budget("global", 0)
-        await queue.add_many([NewTask("job", max_cost=0.1) for _ in range(150)])
-        assert await nothing(queue)
-        assert len(await parked(queue)) == 150
-        await queue.raise_budget("global", 1000)
-        assert len(await parked(queue)) == 50
-        assert await queue.store.unpark(100) == 50
-        assert await parked(queue) == []
-        assert len(await queue.claim("ada", limit=200)) == 150
-
     async def test_a_parked_task_can_be_cancelled_and_given_a_new_life(self, queue: Queue) -> None:
         await queue.set_budget("global", 0.1)
         task = await queue.add("job", max_cost=0.4)
@@ -381,17 +319,6 @@ class Budgets(Topic):
         assert (await take(queue)).task.id == task.id
         await sound(queue)
 
-    async def test_the_budget_of_a_dag_goes_with_it(self, queue: Queue, clock: FakeClock) -> None:
-        await queue.add_dag("D", [NewTask("job")], budget=1.0)
-        alone = await queue.add("job")
-        await queue.set_budget(f"dag:{alone.dag_id}", 2)
-        await queue.set_budget("global", 3)
-        await finish(queue, "job")
-        await finish(queue, "job")
-        clock.advance(8 * 86_400)
-        await queue.prune()
-        assert [each.scope for each in await queue.budgets()] == ["global"]
-
     async def test_a_claim_asked_for_again_reserves_once(self, queue: Queue) -> None:
         await queue.set_budget("global", 1)
         await queue.add_many([NewTask("job", max_cost=0.4) for _ in range(2)])
@@ -401,67 +328,6 @@ class Budgets(Topic):
         await queue.complete(claim, cost=0.1)
         await queue.complete(claim, cost=0.1)
         assert await amounts(queue) == (0.0, 0.1, 0)
-
-    async def test_another_process_knows_of_a_new_budget_at_once(self, queue: Queue, other: Queue) -> None:
-        await queue.add_many([NewTask("job", max_cost=0.4) for _ in range(3)])
-        first = await take(other)
-        await queue.set_budget("global", 0.5)
-        assert await nothing(other)
-        await other.complete(first, cost=0.0)
-        second = await take(other)
-        assert await amounts(queue) == (0.4, 0.0, 0)
-        await queue.remove_budget("global")
-        await take(other)
-        await other.complete(second)
-        assert await queue.budgets() == []
-
-    # A task's own limits
-
-    async def test_a_renewal_tells_an_attempt_that_it_is_over_the_limit_of_its_task(self, queue: Queue) -> None:
-        await queue.add("job", max_cost=0.5, max_tokens=100, max_turns=3, retry="immediate")
-        claim = await take(queue)
-        assert (await queue.renew(claim, cost=0.5, tokens_in=60, tokens_out=40, turns=3)).limits == {}
-        assert (await queue.renew(claim, turns=4)).limits == {"exceeded": "max_turns"}
-        assert (await queue.renew(claim, tokens_out=41)).limits == {"exceeded": "max_tokens"}
-        assert (await queue.renew(claim, cost=0.51)).limits == {"exceeded": "max_cost"}
-        assert (await queue.renew(claim)).limits == {"exceeded": "max_cost"}, "until it stops"
-
-    async def test_what_earlier_attempts_used_counts(self, queue: Queue) -> None:
-        await queue.add("job", max_cost=0.5, retry="immediate")
-        await queue.fail(await take(queue), "no", cost=0.3)
-        claim = await take(queue)
-        assert (await queue.renew(claim, cost=0.2)).limits == {}
-        assert (await queue.renew(claim, cost=0.25)).limits == {"exceeded": "max_cost"}
-
-    @pytest.mark.parametrize("told", ["at the end", "before"])
-    def test_work_that_used_more_than_it_may_is_no_success(self, told: str) -> None:
-        async def check(_: Topic, queue: Queue, clock: FakeClock) -> None:
-            task = await queue.add("job", max_cost=0.5)
-            child = await queue.add("child", after=[task])
-            claim = await take(queue)
-            options: dict[str, Any] = {"cost": 0.75} if told == "at the end" else {}
-            if told == "before":
-                await queue.renew(claim, cost=0.75)
-            settled = await queue.complete(claim, {"found": 1}, **options)
-            assert (settled.outcome, settled.status) == ("failed", "dead_lettered")
-            again = await queue.complete(claim, {"found": 1}, **options)
-            assert again == settled
-            ended = await queue.get(task.id)
-            assert (ended.status, ended.reason) == (Status.DEAD_LETTERED, "budget_exceeded")
-            assert ended.error is not None
-            assert "max_cost of $0.50" in ended.error
-            assert (ended.output, ended.cost_usd) == ({"found": 1}, 0.75)
-            assert await status(queue, child) is Status.CANCELLED
-
-        self.run(check)
-
-    async def test_a_failure_over_the_limit_is_not_tried_again(self, queue: Queue) -> None:
-        task = await queue.add("job", max_turns=2)
-        await queue.fail(await take(queue), "no", turns=3)
-        ended = await queue.get(task.id)
-        assert (ended.status, ended.reason, ended.error) == (Status.DEAD_LETTERED, "budget_exceeded", "no")
-
-    # Saying why
 
     async def test_why_names_the_budget_and_what_would_help(self, queue: Queue) -> None:
         dag = await queue.add_dag("D", [NewTask("job", max_cost=0.5) for _ in range(2)], budget=0.6)
@@ -474,45 +340,3 @@ class Budgets(Topic):
         assert blocker.kind == "gate"
         assert blocker.help is not None
         assert blocker.help.startswith(f"raise budget dag:{dag.id} by $0.40")
-
-    # What is refused
-
-    @pytest.mark.parametrize(
-        ("call", "field"),
-        [
-            (lambda queue: queue.set_budget("planet:earth", 1), "scope"),
-            (lambda queue: queue.set_budget("type:", 1), "scope"),
-            (lambda queue: queue.set_budget("global:x", 1), "scope"),
-            (lambda queue: queue.set_budget(7, 1), "scope"),
-            (lambda queue: queue.set_budget("global", -1), "limit"),
-            (lambda queue: queue.set_budget("global", float("nan")), "limit"),
-            (lambda queue: queue.set_budget("global", True), "limit"),
-            (lambda queue: queue.set_budget("global", 1, "euro"), "unit"),
-            (lambda queue: queue.set_budget("global", 1, None), "unit"),
-            (lambda queue: queue.set_budget("global", 1, default_reserve="much"), "default_reserve"),
-            (lambda queue: queue.raise_budget("global", -1), "amount"),
-            (lambda queue: queue.add("job", max_cost=-0.1), "max_cost"),
-            (lambda queue: queue.add("job", max_cost=True), "max_cost"),
-            (lambda queue: queue.add("job", max_cost="cheap"), "max_cost"),
-            (lambda queue: queue.add("job", max_tokens=1.5), "max_tokens"),
-            (lambda queue: queue.add("job", max_turns=-1), "max_turns"),
-            (lambda queue: queue.add("job", locks=["budget:global:usd"]), "locks"),
-            (lambda queue: queue.set_slots("budget:global:usd", 2), "name"),
-            (lambda queue: queue.add_dag("D", [NewTask("job")], budget=-1), "budget"),
-        ],
-    )
-    def test_what_makes_no_sense_is_refused_and_changes_nothing(self, call: Any, field: str) -> None:
-        async def check(_: Topic, queue: Queue) -> None:
-            with pytest.raises(Invalid) as error:
-                await call(queue)
-            assert error.value.field == field
-            assert await queue.budgets() == []
-            assert (await queue.find()).items == []
-
-        self.run(check)
-
-    async def test_a_budget_that_is_not_there_cannot_be_raised(self, queue: Queue) -> None:
-        await queue.set_budget("global", 1, "tokens")
-        with pytest.raises(NotFound) as error:
-            await queue.raise_budget("global", 1)
-        assert error.value.field == "scope"

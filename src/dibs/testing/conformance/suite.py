@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dibs.testing.conformance.adding import Adding
 from dibs.testing.conformance.agents import Agents
+from dibs.testing.conformance.approving import Approving
 from dibs.testing.conformance.artifacts import Artifacts, Referring
-from dibs.testing.conformance.asking import Approving, Asking
+from dibs.testing.conformance.asking import Asking
 from dibs.testing.conformance.badinput import BadInput
 from dibs.testing.conformance.beneath import Beneath
 from dibs.testing.conformance.breakers import Breakers
+from dibs.testing.conformance.budgetchanges import BudgetChanges
 from dibs.testing.conformance.budgets import Budgets
 from dibs.testing.conformance.cancelling import Cancelling
 from dibs.testing.conformance.claiming import Claiming
@@ -22,6 +24,7 @@ from dibs.testing.conformance.graphs import Graphs, Linking
 from dibs.testing.conformance.idempotency import Idempotency
 from dibs.testing.conformance.journal import Journal
 from dibs.testing.conformance.leases import Leases
+from dibs.testing.conformance.limits import Limits
 from dibs.testing.conformance.locks import Locks
 from dibs.testing.conformance.measuring import Measuring
 from dibs.testing.conformance.pausing import Pausing
@@ -44,6 +47,7 @@ class StoreConformance(
     BadInput,
     Beneath,
     Breakers,
+    BudgetChanges,
     Budgets,
     Cancelling,
     Claiming,
@@ -60,6 +64,7 @@ class StoreConformance(
     Idempotency,
     Journal,
     Leases,
+    Limits,
     Linking,
     Locks,
     Measuring,
