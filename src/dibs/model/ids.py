@@ -39,6 +39,12 @@ def dag_of(task_id: str) -> str:
     return "dag_" + task_id.removeprefix("task_")
 
 
+def alone_in(dag_id: str) -> tuple[str, str]:
+    """The ids one of which a standalone task has whose virtual dag has this id."""
+    rest = dag_id.removeprefix("dag_")
+    return "task_" + rest, rest
+
+
 def _text(value: int, highest: int) -> str:
     """Two characters for ten bits, beginning with those that start at `highest`."""
     return "".join([_PAIRS[value >> shift & 1023] for shift in range(highest, -1, -10)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.model.ids import dag_of
+from dibs.model.ids import alone_in, dag_of
 from dibs.model.status import Status
 from dibs.rules.graph import fails_now, parse_on_failure
 from dibs.stores import refusals
@@ -243,8 +243,7 @@ def _task_of_virtual(work: Work, dag_id: str) -> Row:
 
 def find_virtual(work: Work, dag_id: str) -> Row | None:
     """The standalone task whose dag has this id, if there is one."""
-    task_id = "task_" + dag_id.removeprefix("dag_")
-    for candidate in (task_id, dag_id.removeprefix("dag_")):
+    for candidate in alone_in(dag_id):
         row = work.by_id([candidate]).get(candidate)
         if row is not None and row.dag is None and dag_of(row.id) == dag_id:
             return row

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from dibs.model.ids import dag_of
+from dibs.model.ids import alone_in, dag_of
 from dibs.model.status import ENDED_BADLY
 from dibs.rules import graph
 from dibs.stores import refusals
@@ -336,8 +336,9 @@ class _Added:
         work = self.work
         if work.dags.find(dag_id) is not None:
             return
-        for row in (self.spawner, *self.rows.values()):
-            if row is not None and row.dag is None and row.dag_id == dag_id:
+        new = [row for row in map(self.rows.get, alone_in(dag_id)) if row is not None]
+        for row in new if self.spawner is None else (self.spawner, *new):
+            if row.dag is None and row.dag_id == dag_id:
                 work.materialise(row)
                 return
         virtual = find_virtual(work, dag_id)

@@ -1,14 +1,17 @@
 """A task's row as Python sees it, and the way from a row and its specification to a `Task`.
 
-Rows travel in batches: one JSON array out of SQLite and one back in, however many there are.
+Rows travel in batches: one JSON array out of SQLite, however many there are, and one prepared statement back in. (As
+JSON on the way back, each of some sixty columns would be looked for in the text from its beginning.)
 """
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import astuple
 
 from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros, to_micros
@@ -141,16 +144,10 @@ COLUMNS = Row.__struct_fields__
 MUTABLE = COLUMNS[COLUMNS.index("created_at") + 1 :]
 ARRAY = "json_array(" + ", ".join(f"t.{column}" for column in COLUMNS) + ")"
 
-_SAVE = (
-    "UPDATE tasks SET "  # noqa: S608
-    + ", ".join(f"{column} = j.value->>{COLUMNS.index(column)}" for column in MUTABLE)
-    + " FROM json_each(?) j WHERE tasks.n = j.value->>0"
-)
-_INSERT = (
-    f"INSERT INTO tasks ({', '.join(COLUMNS)}) SELECT "  # noqa: S608
-    + ", ".join(f"value->>{place}" for place in range(len(COLUMNS)))
-    + " FROM json_each(?)"
-)
+_MUTABLE_OF = attrgetter(*MUTABLE, "n")
+
+_SAVE = f"UPDATE tasks SET {', '.join(f'{column} = ?' for column in MUTABLE)} WHERE n = ?"  # noqa: S608
+_INSERT = f"INSERT INTO tasks ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"  # noqa: S608
 _BY_N = f"SELECT json_group_array({ARRAY}) FROM json_each(?) j CROSS JOIN tasks t ON t.n = j.value"  # noqa: S608
 _BY_ID = f"SELECT json_group_array({ARRAY}) FROM json_each(?) j CROSS JOIN tasks t ON t.id = j.value"  # noqa: S608
 _SPECS = """
@@ -185,13 +182,13 @@ def load_ids(tx: Transaction, ids: Iterable[str]) -> dict[str, Row]:
 def save(tx: Transaction, rows: Sequence[Row]) -> None:
     """Write back all that may change."""
     if rows:
-        tx.run(_SAVE, (encode(rows).decode(),))
+        tx.connection.executemany(_SAVE, map(_MUTABLE_OF, rows))
 
 
 def insert(tx: Transaction, rows: Sequence[Row]) -> None:
     """Write new rows."""
     if rows:
-        tx.run(_INSERT, (encode(rows).decode(),))
+        tx.connection.executemany(_INSERT, map(astuple, rows))
 
 
 def load_specs(tx: Transaction, numbers: Sequence[int]) -> dict[int, Task]:
