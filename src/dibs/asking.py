@@ -72,6 +72,8 @@ def ask(
 
 def answer(question: Question, value: Any) -> bytes:
     """An answer as it is kept: equal values are equal bytes. Refused if it is not what the question asks for."""
+    if question.kind == questions.VALIDATION and isinstance(value, bool):
+        value = questions.judgement(value)
     body = _canonical(value, "value", validation.MAX_PAYLOAD_BYTES)
     questions.check_answer(question, decode(body))
     return body

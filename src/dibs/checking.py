@@ -5,6 +5,8 @@ on an engine whose time grows with the text and never explodes, and an output wh
 (`rules.schemas`) is refused unchecked. That is decided by what is written, not by a clock, so the same output is judged
 the same wherever and whenever it is settled.
 
+Judges and people look at the work once it is handed in (`duties.conclude`), after everything here.
+
 Commands are the exception: they take as long as their timeout says, and whoever asks for a judgement runs them
 (`proving`), in their place among the other checks.
 
@@ -18,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from msgspec.json import decode, encode
 
 from dibs.errors import Invalid, Unavailable
-from dibs.rules import contracts, schemas, validation
+from dibs.rules import contracts, schemas, validating, validation
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,12 +55,15 @@ def accepted(expects: Any) -> Any:
 
 def commands(expects: Any) -> list[contracts.Check]:
     """The checks of a contract that run a command: it is judged with somebody who runs them. Raises as `accepted`."""
-    return [check for check, look in _checks(encode(expects)) if look is None]
+    return [check for check, look in _checks(encode(expects)) if look is None and check.kind not in contracts.SLOW]
 
 
 def refusal(expects: Any, output: bytes, decision: bytes, run: Run | None = None) -> str | None:
-    """Why a completion (both JSON) is not what was expected, as the error of its attempt; None if it is."""
+    """Why a completion (both JSON) is not what was expected, as the error of its attempt; None if it is, as far as can
+    be told here."""
     for check, look in _checks(encode(expects)):
+        if check.kind in contracts.SLOW:
+            break
         if look is None:
             assert run is not None, "somebody has to run its commands"
             refused = run(check)
@@ -81,8 +86,10 @@ def _checks(body: bytes) -> list[tuple[contracts.Check, Look | None]]:
 
 
 def _look(check: contracts.Check) -> Look | None:
-    if check.kind == "command":
+    if check.kind == "command" or check.kind in contracts.SLOW:
         return None
+    if check.kind == "verdict":
+        return lambda output, _: validating.verdict_faults(decode(output), check.criteria)
     if check.kind == "decision-report":
         return lambda _, decision: contracts.report_faults(decode(decision), check.fields)
     if check.kind == "regex":

@@ -14,6 +14,7 @@ from dibs.rules import validation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dibs.duties import Desk
     from dibs.model.question import Question
     from dibs.requests import Held
     from dibs.stores.contract import Store
@@ -26,6 +27,7 @@ class People:
     store: Store
     project: str
     new_id: Callable[[str], str]
+    _desk: Desk
 
     async def ask(
         self,
@@ -81,7 +83,8 @@ class People:
     async def answer(self, question_id: Any, value: Any, by: str | None = None) -> Question:
         """Answer an open question; its task goes on. Answering again with the same value is answered the same.
 
-        An approval takes true or false: a task that is refused is cancelled, with what depends on it. Raises
+        An approval takes true or false: a task that is refused is cancelled, with what depends on it. A validation
+        takes true, or `{"approve": False, "reason": …}`: then the work is tried again, like any that failed. Raises
         IllegalTransition if it was answered otherwise, or its task has ended.
         """
         from dibs import asking
@@ -93,6 +96,10 @@ class People:
         if answered.kind == questions.APPROVAL and not answered.answer:
             while await self.store.spread(cause=answered.task_id):
                 pass
+        if answered.kind == questions.VALIDATION:
+            from dibs import duties
+
+            await duties.conclude_one(self._desk, answered.task_id)
         return answered
 
     async def get_question(self, question_id: Any) -> Question:

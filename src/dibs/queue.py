@@ -20,7 +20,7 @@ from dibs.deadletters import DeadLetters
 from dibs.errors import DibsError, Invalid, LeaseLost, NotFound
 from dibs.locks import Locks
 from dibs.model.claim import Claim, News, Settled
-from dibs.model.ids import new_id
+from dibs.model.ids import JUDGES, new_id
 from dibs.model.status import FINAL, DagStatus, Outcome, Status
 from dibs.model.task import Content, NewTask, Task
 from dibs.pausing import Pausing
@@ -466,6 +466,7 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Locks, Pausing, People):
 
         Output that is not what the task expects is refused: the answer's outcome is `rejected`, the attempt has ended
         like one that failed with `invalid_output`, and the next one finds the reasons in its `previous_attempts`.
+        Where a judge or a person has to look at it, the outcome is `submitted`: the work is done, and nobody holds it.
         A command that it must pass is run here, in this process's folder, while the lease is kept.
         Cost and tokens: as for `renew`. `artifacts` are kept with it: those of other tasks, to pass them on. What
         `put_artifact` kept need not be named.
@@ -536,8 +537,19 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Locks, Pausing, People):
         if any(settlement.next is Status.DEAD_LETTERED for settlement in settlements):
             while await self.store.spread():
                 pass
+        await self._conclude_after(answers)
         await self._tidy_after(answers)
         return answers
+
+    async def _conclude_after(self, answers: Sequence[Settled | DibsError]) -> None:
+        """Go on with work that was handed in, and with work that a judge has judged; a duty would, a little later."""
+        for answer in answers:
+            if isinstance(answer, DibsError):
+                continue
+            if answer.status == Status.VALIDATING:
+                answer.status = await duties.conclude_one(self._desk, answer.task_id) or answer.status
+            elif JUDGES in answer.task_id and answer.status in FINAL:
+                await duties.conclude_one(self._desk, answer.task_id.rpartition(JUDGES)[0])
 
     async def _tidy_after(self, answers: Sequence[object]) -> None:
         """An attempt over its timeout is refused but not ended; where its agent is alone, nobody else would end it."""

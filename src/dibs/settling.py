@@ -116,9 +116,24 @@ def judged(
     draw: Callable[[], float],
     poison: retry.PoisonPolicy | None = None,
 ) -> Settlement:
-    """A completion that was checked: itself, or its rejection with the reasons."""
+    """A completion that was checked: itself, or its rejection with the reasons. Where others have to judge it, the
+    work is handed in instead."""
+    from dibs.rules import contracts
+
+    slow = contracts.is_slow(claim.task.expects)
+    # What was handed in tells whether it is said again, not how it was judged.
+    handed_in = _digest(b"handed in" if slow else b"rejected", done.output or b"null", done.decision or b"null")
     if refusal is None:
-        return done
+        if not slow:
+            return done
+        return replace(
+            done,
+            outcome=Outcome.SUBMITTED,
+            next=Status.VALIDATING,
+            digest=handed_in,
+            counts_attempt=False,
+            memory={},
+        )
     rejected = failed(
         claim,
         refusal,
@@ -129,8 +144,28 @@ def judged(
         outcome=Outcome.REJECTED,
         poison=poison,
     )
-    # What was handed in tells whether it is said again, not how it was judged.
-    rejected.digest = _digest(b"rejected", done.output or b"null", done.decision or b"null")
+    rejected.digest = handed_in
+    return rejected
+
+
+def concluded(
+    claim: Claim, refusal: str | None, *, draw: Callable[[], float], poison: retry.PoisonPolicy | None = None
+) -> Settlement:
+    """What becomes of work that was handed in under this claim, now that it was judged."""
+    task = claim.task
+    if refusal is None:
+        memory = _memory(claim, output=task.output, output_size=len(encode(task.output)))
+        return Settlement(
+            task_id=task.id,
+            fence=claim.fence,
+            outcome=Outcome.COMPLETED,
+            next=Status.COMPLETED,
+            digest="",
+            memory=memory,
+            concludes=True,
+        )
+    rejected = failed(claim, refusal, draw=draw(), reason="invalid_output", outcome=Outcome.REJECTED, poison=poison)
+    rejected.concludes = True
     return rejected
 
 

@@ -45,11 +45,6 @@ def test_a_dag_file_may_carry_contracts(dibs: Run, tmp_path: Path) -> None:
     assert claim["task"]["expects"] == {"validation": "regex", "pattern": "^# "}
 
 
-def test_a_kind_of_a_later_version_is_not_supported_yet(dibs: Run) -> None:
-    refused = dibs("add", "t", "--expects", '{"validation": "human"}', "--json")
-    assert (refused.code, refused.error["code"], refused.error["field"]) == (2, "not_supported_yet", "expects")
-
-
 def test_an_output_that_is_expected_completes_as_ever(dibs: Run) -> None:
     id = claimed(dibs)
     assert dibs("complete", id, "--fence", 1, "--output", '{"price": 3}') == (0, "completed\n", "")

@@ -34,6 +34,7 @@ from tests.model.wishes import (
     ASKS,
     BREAKERS,
     CLAIMS,
+    CONTRACTS,
     DEAD,
     DECISIONS,
     DEFAULTS,
@@ -51,6 +52,7 @@ from tests.model.wishes import (
     TYPES,
     UNITS,
     USAGE,
+    VERDICTS,
     WEEK,
 )
 from tests.model.worlds import World, open_worlds, plain, scratch_folder
@@ -253,6 +255,40 @@ class Stores(RuleBasedStateMachine):
         choices = waiting if waiting and number % 4 else self._asked()
         question_id = choices[number % len(choices)]["id"]
         self._do(lambda queue, _: queue.answer(question_id, value, by))
+
+    @rule(
+        contract=CONTRACTS,
+        verdicts=st.lists(VERDICTS, min_size=1, max_size=3),
+        output=st.sampled_from([None, "out"]),
+        usage=USAGE,
+        options=SPECS,
+    )
+    def hand_in(self, contract: Any, verdicts: list[Any], output: Any, usage: dict[str, Any], options: Any) -> None:
+        """Work is handed in, if it is this task that an agent gets, and others judge it."""
+        wish = {**options, "type": "a", "expects": contract, "priority": 0}
+        self._do(lambda queue, _: queue.add(**wish))
+        before = len(self.claims)
+        self._do(lambda queue, _: queue.claim("ada", capabilities=("code", "web"), lease=3600))
+        if len(self.claims) > before:
+            claims = self.claims[-1]
+            self._do(lambda queue, world: queue.complete(claims[world], output, **usage))
+        for verdict in verdicts:
+            self.judge("bob", verdict)
+
+    @rule(agent=st.sampled_from(AGENTS), verdict=VERDICTS)
+    def judge(self, agent: str, verdict: Any) -> None:
+        """Somebody who is not the author gets the work to judge."""
+        before = len(self.claims)
+        self._do(lambda queue, _: queue.claim(agent, capabilities=("judge",), types=["judge"], lease=3600))
+        if len(self.claims) == before:
+            return
+        claims = self.claims[-1]
+        if verdict == "fail":
+            self._do(lambda queue, world: queue.fail(claims[world], "no opinion", retry=False))
+        elif verdict == "cancel":
+            self._do(lambda queue, _: queue.cancel(claims[0].task.id), unordered=True)
+        else:
+            self._do(lambda queue, world: queue.complete(claims[world], verdict))
 
     @precondition(lambda self: self._held())
     @rule(number=NUMBERS, entry=ENTRIES)
@@ -483,10 +519,12 @@ class Stores(RuleBasedStateMachine):
                 self.tasks.append(item.id)
                 self._note_dag(item.dag_id)
                 self._note_dag(dag_of(item.id))
-            elif isinstance(item, Claim) and all(
-                isinstance(answer, list) and len(answer) > number for answer in answers
-            ):
+            if isinstance(item, Claim) and all(isinstance(answer, list) and len(answer) > number for answer in answers):
                 self.claims.append([answer[number] for answer in answers])
+        for judge in self.worlds[0].read(self.worlds[0].queue.find(type="judge", limit=100)).items:
+            if judge.id not in self.tasks:
+                self.tasks.append(judge.id)
+                self._note_dag(judge.dag_id)
 
     def _note_dag(self, dag_id: str) -> None:
         if dag_id not in self.dags:
@@ -555,7 +593,7 @@ def _sound(task: dict[str, Any] | None) -> None:
     """What must be true of a task whatever happened."""
     if task is None or task["status"] in FINAL:
         return
-    if task["status"] != Status.WAITING:
+    if task["status"] not in (Status.VALIDATING, Status.WAITING):
         assert (task["status"] == Status.PENDING) == bool(task["blocked_by"]), task
     assert (task["status"] in HELD) == (task["lease_expires_at"] is not None), task
     assert (task["status"] == Status.RETRYING) == (task["retry_at"] is not None), task

@@ -44,7 +44,14 @@ OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "title": st.just("A title"),
     "context": st.sampled_from([{"goal": "g"}, {"refs": ["artifact:x", "task:task_nobody:output"]}]),
     # Work completes with 0 more often than not.
-    "expects": st.sampled_from([{"validation": "regex", "pattern": "[1-9]"}, {"validation": "decision-report"}]),
+    "expects": st.sampled_from(
+        [
+            {"validation": "regex", "pattern": "[1-9]"},
+            {"validation": "decision-report"},
+            {"validation": "judge", "rubric": "It is good.", "criteria": ["true"]},
+            {"validation": "human"},
+        ]
+    ),
 }
 
 # Most tasks are plain; a few options at a time are enough to meet.
@@ -86,7 +93,29 @@ ASKS = st.fixed_dictionaries(
     },
 )
 DEFAULTS = st.sampled_from([None, None, "as ever"])
-ANSWERS = st.sampled_from([True, True, False, 7, "red"])
+ANSWERS = st.sampled_from([True, True, False, 7, "red", {"approve": False, "reason": "no"}])
+
+CONTRACTS = st.sampled_from(
+    [
+        {"validation": "judge", "rubric": "It is good."},
+        {"validation": ["judge", {"validation": "judge", "rubric": "It is true."}], "rubric": "It is good."},
+        {"validation": ["judge", "human"], "rubric": "It is good.", "assignee": "grace"},
+        {"validation": "human", "question": "Is it good?"},
+    ]
+)
+"""What others have to judge."""
+
+VERDICTS = st.sampled_from(
+    [
+        {"verdict": "pass", "criteria": {"true": {"pass": True}}},
+        {"verdict": "pass", "criteria": {"true": {"pass": True}}},
+        {"verdict": "fail", "criteria": {"true": {"pass": False, "reason": "it is not"}}, "reason": "no"},
+        {"verdict": "perhaps"},
+        "fail",
+        "cancel",
+    ]
+)
+"""What a judge says; `fail` and `cancel` are what becomes of its task instead."""
 
 REGISTRATIONS = st.fixed_dictionaries(
     {"agent": st.sampled_from(AGENTS)},
@@ -167,7 +196,7 @@ DEAD = st.fixed_dictionaries(
 FILTERS = st.fixed_dictionaries(
     {},
     optional={
-        "status": st.sampled_from(["ready", "waiting", ("completed", "cancelled")]),
+        "status": st.sampled_from(["ready", "validating", ("validating", "waiting"), ("completed", "cancelled")]),
         "type": st.sampled_from(TYPES),
         "tag": st.just("t"),
         "agent": st.sampled_from(AGENTS),

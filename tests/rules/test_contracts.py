@@ -61,7 +61,7 @@ def test_a_contract_is_read_as_its_checks_in_order(expects: Any, checks: list[Ch
         ("regex", "must be an object"),
         ({}, "names its validation"),
         ({"schema": {}}, "names its validation"),
-        ({"validation": None}, "must be json-schema, regex, decision-report, command or none, not None"),
+        ({"validation": None}, "must be json-schema, regex, decision-report, command, judge, human or none, not None"),
         ({"validation": "vibes"}, "not 'vibes'"),
         ({"validation": ["regex", 5], "pattern": "x"}, "not 5"),
         ({"validation": [{"pattern": "x"}]}, "not None"),
@@ -99,6 +99,15 @@ def test_a_contract_is_read_as_its_checks_in_order(expects: Any, checks: list[Ch
         ({**MAKE, "timeout": "2h"}, "timeout must be between"),
         ({**MAKE, "cwd": "/"}, "it has no 'cwd'; it takes type, validation, argv, timeout"),
         ({"validation": ["command", "test-pass"], "argv": ["make"]}, "command is named twice"),
+        ({"validation": "judge"}, "judge needs a rubric"),
+        ({"validation": "judge", "rubric": " "}, "judge needs a rubric"),
+        ({"validation": "judge", "rubric": "x" * 20_001}, "1 to 20,000 characters"),
+        ({"validation": "judge", "rubric": "x", "criteria": "short"}, "criteria must be a list"),
+        ({"validation": "judge", "rubric": "x", "criteria": ["short", 1]}, "criteria must be a list"),
+        ({"validation": "judge", "rubric": "x", "criteria": list("a" * 51)}, "at most 50 names"),
+        ({"validation": "human", "question": ""}, "question must be a text"),
+        ({"validation": "human", "assignee": ""}, "assignee must be a name"),
+        ({"validation": "human", "rubric": "x"}, "rubric is for judge"),
         ({"validation": "decision-report", "fields": []}, "fields must be a list"),
         ({"validation": "decision-report", "fields": "decision"}, "fields must be a list"),
         ({"validation": "decision-report", "fields": ["a", 1]}, "fields must be a list"),
@@ -112,17 +121,37 @@ def test_a_contract_that_makes_no_sense_is_refused(expects: Any, why: str) -> No
     assert (caught.value.field, caught.value.code) == ("expects", "invalid")
 
 
-@pytest.mark.parametrize("kind", ["judge", "llm-judge", "human"])
-def test_kinds_that_need_people_or_other_agents_are_not_supported_yet(kind: str) -> None:
-    for expects in (
-        {"validation": kind},
-        {"validation": ["regex", kind], "pattern": "x"},
-        {"validation": [{"validation": kind, "argv": ["make", "test"]}]},
-        {"validation": kind, "rubric": "is it true?"},
-    ):
-        with pytest.raises(Invalid, match=f"validation {kind} is not supported yet") as caught:
-            parse(expects)
-        assert (caught.value.field, caught.value.code) == ("expects", "not_supported_yet")
+def test_work_is_judged_by_others_once_everything_else_is_checked() -> None:
+    judged = Check("judge", rubric="It is true.", criteria=("short", "sharp"))
+    seen = Check("human", question="Good?", assignee="grace")
+    expects = {
+        "validation": ["regex", "llm-judge", "human"],
+        "pattern": "x",
+        "rubric": "It is true.",
+        "criteria": ["short", "sharp", "short"],
+        "question": "Good?",
+        "assignee": "grace",
+    }
+    assert parse(expects) == (Check("regex", pattern="x"), judged, seen)
+    assert parse({"validation": "human"}) == (Check("human"),)
+    assert parse({"validation": "verdict"}) == (Check("verdict"),)
+    assert parse({"validation": "verdict", "criteria": ["short"]}) == (Check("verdict", criteria=("short",)),)
+    for slow in ("judge", "human"):
+        with pytest.raises(Invalid, match=f"regex cannot come after {slow}"):
+            parse({"validation": [slow, "regex"], "pattern": "x", **({"rubric": "r"} if slow == "judge" else {})})
+
+
+@pytest.mark.parametrize(
+    ("expects", "slow"),
+    [
+        ({"validation": "none"}, False),
+        ({"validation": ["regex", "command"]}, False),
+        ({"validation": "llm-judge"}, True),
+        ({"validation": ["regex", {"validation": "human"}]}, True),
+    ],
+)
+def test_a_contract_that_needs_others_is_slow(expects: Any, slow: bool) -> None:
+    assert contracts.is_slow(expects) is slow
 
 
 @pytest.mark.parametrize(

@@ -58,8 +58,11 @@ def test_only_ready_tasks_are_claimed() -> None:
 
 
 def test_only_a_holder_settles() -> None:
-    for verb in (Verb.COMPLETE, Verb.FAIL, Verb.TIME_OUT, Verb.EXPIRE, Verb.RELEASE, Verb.SUSPEND, Verb.ASK):
+    for verb in (Verb.FAIL, Verb.TIME_OUT, Verb.EXPIRE, Verb.RELEASE, Verb.SUSPEND, Verb.ASK):
         assert {status for status in Status if allowed(status, verb)} == HELD
+    # Of work that was handed in it is decided whether it is good.
+    for verb in (Verb.COMPLETE, Verb.REJECT):
+        assert {status for status in Status if allowed(status, verb)} == HELD | {Status.VALIDATING}
 
 
 def test_a_held_task_cannot_be_linked() -> None:

@@ -32,6 +32,13 @@ def test_a_task_assigned_to_a_type_is_for_every_agent_of_that_type(agent_type: s
     assert may_serve(**{**LANE, "assignee": "coder"}, **AGENT, agent_type=agent_type) is fits
 
 
+@pytest.mark.parametrize(
+    ("assignee", "fits"), [("!coder-1", False), ("!coder", False), ("!coder-2", True), ("!", True)]
+)
+def test_a_task_may_be_for_anybody_but_one(assignee: str, fits: bool) -> None:
+    assert may_serve(**{**LANE, "assignee": assignee}, **AGENT, agent_type="coder") is fits
+
+
 @pytest.mark.parametrize(("capabilities", "fits"), [(("git", "gpu", "web"), True), (("git",), False), ((), False)])
 def test_every_required_capability_must_be_offered(capabilities: tuple[str, ...], fits: bool) -> None:
     lane = {**LANE, "requires": ("git", "gpu")}

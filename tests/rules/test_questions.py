@@ -34,6 +34,29 @@ def test_a_refused_task_is_cancelled() -> None:
     assert questions.refusal("grace") == "it was not approved by grace"
 
 
+def test_an_answer_about_work_leads_to_its_judgement() -> None:
+    assert questions.after_answer("validation", {"approve": False}, open_edges=1, run_after=99, now=10) == "validating"
+    assert Status.VALIDATING in allowed(Status.WAITING, Verb.ANSWER)
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("yes", {"approve": True}),
+        (" Y ", {"approve": True}),
+        ("no", {"approve": False}),
+        ("No: it has no tests", {"approve": False, "reason": "it has no tests"}),
+        ("no it has no tests", {"approve": False, "reason": "it has no tests"}),
+        ("yes, thank you", {"approve": True, "reason": "thank you"}),
+        ('{"approve": true}', {"approve": True}),
+        ("", ""),
+        ("nothing", "nothing"),
+    ],
+)
+def test_people_say_yes_or_no_to_work_and_why(said: str, answer: Any) -> None:
+    assert questions.spoken(question(kind="validation", schema=questions.VALIDATION_SCHEMA), said) == answer
+
+
 def test_the_table_allows_what_answers_do() -> None:
     for status in (Status.PENDING, Status.SCHEDULED, Status.READY, Status.CANCELLED):
         assert status in allowed(Status.WAITING, Verb.ANSWER)

@@ -230,6 +230,35 @@ def test_a_task_cancelled_by_request_repeats_the_reason(reason: str | None, word
     assert ask(task(Status.CANCELLED, cancel_reason=reason)).explanation == f"It was cancelled{words}."
 
 
+def test_work_that_was_handed_in_names_its_judge() -> None:
+    judge = Task(id="task_j", type="judge", title="Judge code", status=Status.READY)
+    why = ask(task(Status.VALIDATING, agent="ada"), (judge,))
+    assert why.explanation == "ada has handed in its work; it is judged by Judge code (task_j), which is ready."
+    assert [(b.kind, b.ids, b.help) for b in why.blockers] == [("dependency", ["task_j"], "dibs why task_j")]
+    between = ask(task(Status.VALIDATING))
+    assert between.explanation == "Its work is handed in; what becomes of it is decided in a moment."
+    assert between.blockers == []
+
+
+def test_work_that_a_person_looks_at_says_how_to_answer() -> None:
+    question = Question(id="q_1", task_id="task_1", kind="validation", question="Is it good?")
+    why = explain(task(Status.WAITING), NOW, questions=(question,))
+    assert why.explanation == "Its work is done, and a person has to say whether it is what was asked for."
+    assert why.blockers[0].kind == "question"
+    assert why.blockers[0].help == "answer question q_1: dibs answer q_1 yes, or 'no: WHY'"
+
+
+def test_a_task_for_anybody_but_one_says_so_when_nobody_else_is_there() -> None:
+    judge = task(assignee="!coder-1", requires=("judge",))
+    why = ask(judge, agents=(agent(capabilities=("judge",)),))
+    (blocker,) = why.blockers
+    assert blocker.kind == "assignee"
+    assert blocker.detail == "it is for anybody but coder-1, and nobody else has been heard of lately"
+    assert blocker.help == "start another agent with capability judge"
+    assert ask(task(assignee="!coder-1"), agents=(agent(),)).blockers[0].help == "start another agent"
+    assert ask(judge, agents=(agent("bob", capabilities=("judge",)),)).blockers == []
+
+
 def test_a_waiting_task_names_its_open_question_and_how_to_answer_it() -> None:
     asked = Question(
         id="q_1", task_id="task_1", question="Which one?", assignee="grace", expires_at=NOON + timedelta(hours=5)

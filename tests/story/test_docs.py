@@ -31,6 +31,12 @@ def test_every_command_has_an_example_on_the_shell_page() -> None:
     assert missing == []
 
 
+def test_the_program_of_the_page_on_judges_runs(shell: Shell) -> None:
+    [program] = blocks(DOCS / "judges.md", "python")
+    (shell.folder / "judges.py").write_text(program)
+    assert shell.run("python judges.py").stdout.endswith("tea for me\n")
+
+
 def test_the_programs_of_the_handler_page_run(shell: Shell) -> None:
     programs = blocks(DOCS / "handlers.md", "python")
     assert len(programs) >= 2

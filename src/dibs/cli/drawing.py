@@ -24,7 +24,7 @@ GOOD_NAME = 28
 """With so many columns a name is told from others; below that, remarks give way to it."""
 LEAST_NAME, LEAST_SAID, LEAST_ALSO = 12, 10, 24
 """Shorter than this a part says nothing any more."""
-HELD = ("claimed", "running", "validating")
+HELD = ("claimed", "running")
 
 
 def heading(dag: Dag, width: int | None = None) -> list[Part]:

@@ -152,7 +152,7 @@ def ended_at(task: Task) -> datetime | None:
 def elapsed(task: Task, now: datetime) -> str:
     """How long the running or the last attempt has taken; empty when none began."""
     begun = task.started_at or task.claimed_at
-    end = now if task.status in ("claimed", "running", "validating") else ended_at(task)
+    end = now if task.status in ("claimed", "running") else ended_at(task)
     if begun is None or end is None or end < begun:
         return ""
     return span((end - begun).total_seconds())

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dibs.duties.conclude import conclude, conclude_one
 from dibs.duties.desk import Desk
 from dibs.duties.expire import expire
 from dibs.duties.lapse import lapse
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 DUTIES: dict[str, Callable[[Desk], Awaitable[int]]] = {
     "expire": expire,
     "lapse": lapse,
+    "conclude": conclude,
     "promote": promote,
     "spread": spread,
     "rerank": rerank,
@@ -47,4 +49,4 @@ async def run_due(desk: Desk) -> dict[str, int]:
     return {name: await duty(desk) for name, duty in DUTIES.items() if name in won} if won else {}
 
 
-__all__ = ["DUTIES", "INTERVALS_S", "RETENTION_S", "Desk", "run_due"]
+__all__ = ["DUTIES", "INTERVALS_S", "RETENTION_S", "Desk", "conclude_one", "run_due"]

@@ -1,4 +1,4 @@
-"""One claim that ended, and how. Attempts are never changed once written."""
+"""One claim that ended, and how. Only one that was `submitted` changes once more: when its work has been judged."""
 
 from __future__ import annotations
 

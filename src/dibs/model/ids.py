@@ -45,6 +45,10 @@ def alone_in(dag_id: str) -> tuple[str, str]:
     return "task_" + rest, rest
 
 
+JUDGES = "_judge_"
+"""Between the id of a task and the attempt: in the id of the task that judges it (`rules.validating`)."""
+
+
 def _text(value: int, highest: int) -> str:
     """Two characters for ten bits, beginning with those that start at `highest`."""
     return "".join([_PAIRS[value >> shift & 1023] for shift in range(highest, -1, -10)])

@@ -43,10 +43,12 @@ class Outcome(StrEnum):
     RATE_LIMITED = "rate_limited"
     CANCELLED = "cancelled"
     REJECTED = "rejected"
+    SUBMITTED = "submitted"
+    """The work was handed in and is being judged; what becomes of it replaces this."""
 
 
 FINAL = frozenset({Status.COMPLETED, Status.DEAD_LETTERED, Status.CANCELLED})
 ENDED_BADLY = frozenset({Status.DEAD_LETTERED, Status.CANCELLED})
-HELD = frozenset({Status.CLAIMED, Status.RUNNING, Status.VALIDATING})
+HELD = frozenset({Status.CLAIMED, Status.RUNNING})
 COUNTED = frozenset({Outcome.COMPLETED, Outcome.FAILED, Outcome.TIMED_OUT, Outcome.EXPIRED, Outcome.REJECTED})
 FAILURES = frozenset({Outcome.FAILED, Outcome.TIMED_OUT, Outcome.EXPIRED, Outcome.RATE_LIMITED, Outcome.REJECTED})

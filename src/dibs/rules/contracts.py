@@ -9,14 +9,22 @@ of its own, so that one kind can be used twice.
 - `decision-report`: the work was completed with a decision that has something to say in each of `fields`.
 - `command` (also `test-pass`): the program `argv`, given the output as JSON on its stdin, ends with exit code 0 within
   `timeout`. Whoever completes the work runs it; no shell reads it.
+- `judge` (also `llm-judge`): another agent, with a task of its own, finds that the output keeps to `rubric`, and each
+  of `criteria` met.
+- `human`: a person (`assignee`: this one) says yes when asked whether it is what was asked for, or `question`.
+- `verdict`: the output is what a judge says, about each of `criteria` (`rules.validating`). Tasks of judges expect it.
 - `none`: nothing is checked.
 
+The *slow* kinds, `judge` and `human`, come last: the work is handed in before others look at it, and what is checked
+where it was done has been checked by then.
+
 `type` is a word for people and agents ("json", "markdown"), which nothing checks. Whatever else stands there is
-refused, as are the kinds that need people or other agents.
+refused.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -31,6 +39,8 @@ MAX_EXPECTS_BYTES = 64 << 10
 MAX_CHECKS = 20
 MAX_PATTERN_CHARS = 2_000
 MAX_FIELDS = 50
+MAX_RUBRIC_CHARS = 20_000
+MAX_QUESTION_CHARS = 2_000
 MAX_WORD_CHARS = 200
 MAX_ARGUMENTS = 100
 MAX_TAIL_CHARS = 4_000
@@ -48,17 +58,20 @@ PARTS: dict[str, tuple[str, ...]] = {
     "regex": ("pattern", "full"),
     "decision-report": ("fields",),
     "command": ("argv", "timeout"),
+    "judge": ("rubric", "criteria"),
+    "human": ("question", "assignee"),
+    "verdict": ("criteria",),
     "none": (),
 }
 """The kinds there are, and what each of them takes."""
 
-ALSO = {"test-pass": "command"}
+ALSO = {"test-pass": "command", "llm-judge": "judge"}
 """Other names for kinds."""
 
-LATER = ("judge", "llm-judge", "human")
-"""Kinds that need people or other agents."""
+SLOW = ("judge", "human")
+"""Kinds that need people or other agents, for as long as those take."""
 
-_KINDS = "json-schema, regex, decision-report, command or none"
+_KINDS = "json-schema, regex, decision-report, command, judge, human or none"
 
 
 class Check(Struct, frozen=True):
@@ -71,6 +84,10 @@ class Check(Struct, frozen=True):
     fields: tuple[str, ...] = REPORT_FIELDS
     argv: tuple[str, ...] = ()
     timeout_s: float = DEFAULT_TIMEOUT_S
+    rubric: str = ""
+    criteria: tuple[str, ...] = ()
+    question: str = ""
+    assignee: str | None = None
 
 
 def parse(expects: Any) -> tuple[Check, ...]:
@@ -90,6 +107,9 @@ def parse(expects: Any) -> tuple[Check, ...]:
     kinds = [_kind(item.get("validation") if isinstance(item, dict) else item) for item in items]
     if "none" in kinds and len(kinds) > 1:
         raise _invalid("none stands alone; leave it out of the list")
+    for before, kind in pairwise(kinds):
+        if before in SLOW and kind not in SLOW:
+            raise _invalid(f"{kind} cannot come after {before}; name what is checked where the work is done first")
     bare = [kind for kind, item in zip(kinds, items, strict=True) if not isinstance(item, dict)]
     for kind in bare:
         if bare.count(kind) > 1:
@@ -105,6 +125,13 @@ def parse(expects: Any) -> tuple[Check, ...]:
         if kind != "none":
             checks.append(_check(kind, parts))
     return tuple(checks)
+
+
+def is_slow(expects: Any) -> bool:
+    """Whether work under this contract is handed in and judged by others."""
+    listed = expects["validation"]
+    items = listed if isinstance(listed, list) else [listed]
+    return _kind(items[-1]["validation"] if isinstance(items[-1], dict) else items[-1]) in SLOW
 
 
 def report_faults(decision: Any, fields: Sequence[str]) -> list[str]:
@@ -161,10 +188,6 @@ def failed_command(check: Check, code: int | None, written: bytes) -> str:
 def _kind(name: Any) -> str:
     if isinstance(name, str):
         name = ALSO.get(name, name)
-    if name in LATER:
-        raise Invalid(
-            f"expects: validation {name} is not supported yet; use {_KINDS}.", field="expects", code="not_supported_yet"
-        )
     if not isinstance(name, str) or name not in PARTS:
         raise _invalid(f"validation must be {_KINDS}, not {name!r:.60}")
     return name
@@ -196,6 +219,10 @@ def _check(kind: str, parts: dict[str, Any]) -> Check:
         return Check(kind, pattern=pattern, full=full)
     if kind == "command":
         return _command(parts)
+    if kind == "human":
+        return _human(parts)
+    if kind in ("judge", "verdict"):
+        return _judge(kind, parts)
     fields = parts.get("fields", list(REPORT_FIELDS))
     if not isinstance(fields, list) or not 1 <= len(fields) <= MAX_FIELDS or not all(map(_is_word, fields)):
         raise _invalid(f"fields must be a list of 1 to {MAX_FIELDS} names, such as {list(REPORT_FIELDS)}")
@@ -217,6 +244,28 @@ def _command(parts: dict[str, Any]) -> Check:
     except Invalid as error:
         raise _invalid(error.message.rstrip(".")) from None
     return Check("command", argv=tuple(argv), timeout_s=timeout_s)
+
+
+def _judge(kind: str, parts: dict[str, Any]) -> Check:
+    rubric, criteria = parts.get("rubric", ""), parts.get("criteria", [])
+    if kind == "judge" and not _is_prose(rubric, MAX_RUBRIC_CHARS):
+        raise _invalid(f"judge needs a rubric: a text of 1 to {MAX_RUBRIC_CHARS:,} characters that says what is good")
+    if not isinstance(criteria, list) or len(criteria) > MAX_FIELDS or not all(map(_is_word, criteria)):
+        raise _invalid(f'criteria must be a list of at most {MAX_FIELDS} names, such as ["correct", "complete"]')
+    return Check(kind, rubric=rubric, criteria=tuple(dict.fromkeys(criteria)))
+
+
+def _human(parts: dict[str, Any]) -> Check:
+    question, assignee = parts.get("question"), parts.get("assignee")
+    if question is not None and not _is_prose(question, MAX_QUESTION_CHARS):
+        raise _invalid(f"question must be a text of 1 to {MAX_QUESTION_CHARS:,} characters")
+    if assignee is not None and not _is_word(assignee):
+        raise _invalid(f"assignee must be a name, not {assignee!r:.60}")
+    return Check("human", question=question or "", assignee=assignee)
+
+
+def _is_prose(value: Any, longest: int) -> bool:
+    return isinstance(value, str) and bool(value.strip()) and len(value) <= longest
 
 
 def _is_argument(value: Any) -> bool:

@@ -6,10 +6,11 @@ is **unblocked**; when its time comes it is **promoted**. **Linking** a task tha
 parent makes it `pending` again.
 
 An agent **claims** a ready task and **starts** it; a claim may do both at once. Whoever holds a task
-(`claimed`, `running`, `validating`) ends the claim in one of these ways:
+(`claimed`, `running`) ends the claim in one of these ways:
 
-- **complete**: the work is done. **validate**: it is done, but must be checked first — by tasks
-  (`validating`) or by a person (`waiting`). **reject**: the check said no.
+- **complete**: the work is done. **reject**: it is not what was expected. **validate**: it is handed
+  in, and others judge it first. Then nobody holds it (`validating`): a judge, who is an agent with a
+  task of its own, or a person (`waiting`) decides whether it is completed or rejected.
 - **fail**, **time out**, **expire** (the lease ran out): tried again at once (`ready`), later
   (`retrying`), or never (`dead_lettered`). Work lost with its worker is never made to wait.
 - **release**, **limit** (the provider said slow down): given back unharmed, at once or after a delay.
@@ -77,7 +78,7 @@ _HOLDER_MAY = {
     Verb.SUSPEND: _to(Status.PENDING, Status.READY),
     Verb.LIMIT: _GIVEN_BACK,
     Verb.ASK: _to(Status.WAITING),
-    Verb.VALIDATE: _to(Status.VALIDATING, Status.WAITING),
+    Verb.VALIDATE: _to(Status.VALIDATING),
     Verb.REJECT: _TRIED_AGAIN,
     Verb.CANCEL: _CANCELLED,
 }
@@ -110,11 +111,15 @@ TABLE: dict[Status | None, dict[Verb, frozenset[Status]]] = {
         Verb.START: _to(Status.RUNNING),
         **_HOLDER_MAY,
     },
-    Status.VALIDATING: _HOLDER_MAY,
-    Status.WAITING: {
-        Verb.ANSWER: _to(Status.PENDING, Status.SCHEDULED, Status.READY, Status.COMPLETED, Status.CANCELLED),
-        Verb.LAPSE: _to(Status.PENDING, Status.READY, Status.DEAD_LETTERED),
+    Status.VALIDATING: {
+        Verb.COMPLETE: _to(Status.COMPLETED),
+        Verb.VALIDATE: _to(Status.WAITING),
         Verb.REJECT: _TRIED_AGAIN,
+        Verb.CANCEL: _CANCELLED,
+    },
+    Status.WAITING: {
+        Verb.ANSWER: _to(Status.PENDING, Status.SCHEDULED, Status.READY, Status.VALIDATING, Status.CANCELLED),
+        Verb.LAPSE: _to(Status.PENDING, Status.READY, Status.DEAD_LETTERED),
         Verb.LINK: _to(Status.WAITING),
         Verb.CANCEL: _CANCELLED,
     },
@@ -163,7 +168,7 @@ _NEXT_STEP = {
     Status.READY: "it waits to be claimed",
     Status.CLAIMED: "an agent holds it; cancel it, or wait until that agent settles it or its lease ends",
     Status.RUNNING: "an agent works on it; cancel it, or wait until that agent settles it or its lease ends",
-    Status.VALIDATING: "its output is being checked; cancel it or wait",
+    Status.VALIDATING: "its output is being judged (`why` says by whom); cancel it or wait",
     Status.WAITING: "it waits for a person: answer its question or cancel it",
     Status.RETRYING: "it waits before its next attempt; cancel it if it is not wanted",
     Status.COMPLETED: "that is final; add a new task to do the work again",

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     from dibs.model.task import Task
 
+ANYBODY_BUT = "!"
+
 FALLBACK_AFTER = 2
 """After so many counted attempts the fallback models take over."""
 
@@ -27,16 +29,23 @@ def may_serve(
 ) -> bool:
     """Whether an agent may take the tasks of a lane.
 
-    It must want the type, be the assignee if there is one (itself, or as what it is registered: `agent_type`), have
-    every required capability, and offer one of the models — an agent that declares no models takes any.
+    It must want the type, be meant by the assignee if there is one (`is_meant`), have every required capability,
+    and offer one of the models — an agent that declares no models takes any.
     """
     if types is not None and type not in types:
         return False
-    if assignee is not None and assignee not in (agent, agent_type):
+    if assignee is not None and not is_meant(assignee, agent, agent_type):
         return False
     if requires and not set(requires) <= set(capabilities):
         return False
     return not models or not offered_models or not set(models).isdisjoint(offered_models)
+
+
+def is_meant(assignee: str, agent: str, agent_type: str | None) -> bool:
+    """Whether an assignee means this agent: by its id, or as what it is registered. `!NAME` means anybody but NAME."""
+    if assignee.startswith(ANYBODY_BUT):
+        return assignee.removeprefix(ANYBODY_BUT) not in (agent, agent_type)
+    return assignee in (agent, agent_type)
 
 
 def models_of(task: Task) -> tuple[str, ...]:

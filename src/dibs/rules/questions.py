@@ -2,7 +2,7 @@
 
 A question belongs to one task and is asked once: a handler that runs again from the top finds it by its name. An
 approval belongs to one life of its task: a retry asks anew, under another id, so that an answer to the old one cannot
-let the new one run.
+let the new one run. A validation belongs to one attempt.
 """
 
 from __future__ import annotations
@@ -21,10 +21,18 @@ if TYPE_CHECKING:
     from dibs.model.question import Question
 
 OPEN, ANSWERED, CLOSED = "open", "answered", "closed"
-QUESTION, APPROVAL = "question", "approval"
+QUESTION, APPROVAL, VALIDATION = "question", "approval", "validation"
 
 APPROVAL_TEXT = "Shall this task run?"
 APPROVAL_SCHEMA = {"type": "boolean"}
+
+VALIDATION_TEXT = "Is the output of this task what was asked for?"
+VALIDATION_SCHEMA = {
+    "type": "object",
+    "properties": {"approve": {"type": "boolean"}, "reason": {"type": "string"}},
+    "required": ["approve"],
+    "additionalProperties": False,
+}
 
 BY_TIMEOUT = "timeout"
 """Who gave the default as the answer when nobody answered in time."""
@@ -44,9 +52,11 @@ def approval_id(task_id: str, earlier: int) -> str:
 def after_answer(kind: str, answer: Any, *, open_edges: int, run_after: int | None, now: int) -> Status:
     """Where an answer moves the task that waits for it.
 
-    Work that was interrupted goes on. A task that was approved begins its life where it would have begun without;
-    one that was refused is cancelled, by request.
+    Work that was interrupted goes on. Work that was handed in is judged by the answer (`rules.validating`). A task
+    that was approved begins its life where it would have begun without; one that was refused is cancelled, by request.
     """
+    if kind == VALIDATION:
+        return Status.VALIDATING
     if kind == APPROVAL:
         return first_status(open_edges=open_edges, run_after=run_after, now=now) if answer else Status.CANCELLED
     return Status.PENDING if open_edges else Status.READY
@@ -76,8 +86,19 @@ def lapse(question_id: str, text: str) -> str:
     return f"nobody answered question {question_id} in time: {text[:_SHOWN_CHARS]}"
 
 
+def judgement(approve: bool, reason: str = "") -> dict[str, Any]:
+    """The answer of a person who was asked about an output."""
+    return {"approve": approve, "reason": reason} if reason else {"approve": approve}
+
+
 def spoken(question: Question, said: str) -> Any:
-    """An answer as people write it in a shell: JSON, or just text; yes or no where that is the question."""
+    """An answer as people write it in a shell: JSON, or just text; yes or no where that is the question, and of work
+    also why: `no: it has no tests`."""
+    if question.kind == VALIDATION:
+        word, *rest = said.split(maxsplit=1) or [""]
+        known = _SAID.get(word.rstrip(":,.;-").lower())
+        if known is not None:
+            return judgement(known, rest[0].strip() if rest else "")
     if question.kind == APPROVAL or (isinstance(question.schema, dict) and question.schema.get("type") == "boolean"):
         known = _SAID.get(said.strip().lower())
         if known is not None:

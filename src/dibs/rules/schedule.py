@@ -8,6 +8,7 @@ INTERVALS_S: dict[str, float] = {
     "promote": 1.0,
     "expire": 1.0,
     "lapse": 1.0,
+    "conclude": 1.0,
     "rerank": 1.0,
     "spread": 1.0,
     "unpark": 5.0,

@@ -10,8 +10,8 @@ from dibs.model.status import HELD, Status
 from dibs.model.views import Agent, Blocker, Budget, Lane, Lock, Why
 from dibs.rules import budgets, closing, providers
 from dibs.rules.agents import can_take, is_full, is_live
-from dibs.rules.matching import models_of
-from dibs.rules.questions import APPROVAL, OPEN
+from dibs.rules.matching import ANYBODY_BUT, is_meant, models_of
+from dibs.rules.questions import APPROVAL, OPEN, QUESTION, VALIDATION
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from dibs.rules.breaker import Record
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
+
+
+_ANSWERS = {APPROVAL: "true", VALIDATION: "yes, or 'no: WHY'"}
+"""What may be said to a question of this kind."""
 
 
 def explain(
@@ -59,6 +63,8 @@ def explain(
             sentence, blockers = _ready(task, agents, pauses, now)
     elif task.status is Status.WAITING:
         sentence, blockers = _waiting(parents, [question for question in questions if question.status == OPEN], now)
+    elif task.status is Status.VALIDATING:
+        sentence, blockers = _validating(task, parents)
     elif task.status in HELD:
         sentence, blockers = _held(task, now)
     else:
@@ -84,19 +90,37 @@ def _pending(parents: Sequence[Task]) -> tuple[str, list[Blocker]]:
 def _waiting(parents: Sequence[Task], questions: Sequence[Question], now: int) -> tuple[str, list[Blocker]]:
     blockers = [
         Blocker(
-            kind=question.kind,
+            kind=QUESTION if question.kind == VALIDATION else question.kind,
             detail=f"{question.id}{f' for {question.assignee}' if question.assignee else ''}: {question.question}",
             ids=[question.id],
             until=question.expires_at,
-            help=f"answer question {question.id}: dibs answer {question.id}"
-            f" {'true' if question.kind == APPROVAL else 'VALUE'}",
+            help=f"answer question {question.id}: dibs answer {question.id} {_ANSWERS.get(question.kind, 'VALUE')}",
         )
         for question in questions
     ]
     approval = any(question.kind == APPROVAL for question in questions)
     ends = next((f"; its time ends {_distance(q.expires_at, now)}" for q in questions if q.expires_at), "")
     sentence = "It waits to be approved." if approval else f"It waits for a person to answer{ends}."
+    if any(question.kind == VALIDATION for question in questions):
+        sentence = "Its work is done, and a person has to say whether it is what was asked for."
     return sentence, blockers + (_pending(parents)[1] if parents else [])
+
+
+def _validating(task: Task, judges: Sequence[Task]) -> tuple[str, list[Blocker]]:
+    """Nobody holds it: its work was handed in."""
+    done = f"{task.agent} has handed in its work" if task.agent else "Its work is handed in"
+    if not judges:
+        return f"{done}; what becomes of it is decided in a moment.", []
+    blockers = [
+        Blocker(
+            kind="dependency",
+            detail=f"is judged by {_named(judge)}, which is {judge.status}",
+            ids=[judge.id],
+            help=f"dibs why {judge.id}",
+        )
+        for judge in judges
+    ]
+    return f"{done}; it {blockers[0].detail}.", blockers
 
 
 def _timed(kind: str, start: str, until: datetime | None, now: int) -> tuple[str, list[Blocker]]:
@@ -231,7 +255,14 @@ def _all_drain(agents: Sequence[Agent]) -> tuple[str, list[Blocker]]:
 
 def _missing(task: Task, live: Sequence[Agent]) -> Blocker:
     """The first requirement that rules out every live agent."""
-    if task.assignee is not None and all(task.assignee not in (agent.id, agent.type) for agent in live):
+    if task.assignee is not None and not any(is_meant(task.assignee, agent.id, agent.type) for agent in live):
+        if task.assignee.startswith(ANYBODY_BUT):
+            other = task.assignee.removeprefix(ANYBODY_BUT)
+            return Blocker(
+                kind="assignee",
+                detail=f"it is for anybody but {other}, and nobody else has been heard of lately",
+                help="start another agent" + (f" with capability {', '.join(task.requires)}" if task.requires else ""),
+            )
         return Blocker(
             kind="assignee",
             detail=f"it is assigned to {task.assignee}, who has not been heard of lately",

@@ -7,7 +7,7 @@ Rules that hold for every method:
   take one thing raise.
 - **The store's clock** (`now()`, microseconds) judges leases, due times and retention. Callers send durations.
 - **The fence.** `claim` raises a task's fence; nothing else touches it. A write by an agent names (task, fence).
-  It *holds* when the task's fence equals it and the task is claimed, running or validating. Otherwise:
+  It *holds* when the task's fence equals it and the task is claimed or running. Otherwise:
   no such task → NotFound; the task is cancelled under this very fence → see each method; anything else → LeaseLost.
   LeaseLost has field `fence`.
 - **The timeout.** An attempt whose timeout is over is still held, but can only end as timed out, by its agent or by the
@@ -33,6 +33,14 @@ Rules that hold for every method:
   `rules.graph.dag_status` whenever one of its tasks starts, ends or is added, with events `dag.started`,
   `dag.completed`, `dag.failed`, `dag.cancelled`. A failing dag (closing) is failed at once and stays so. Inserting
   into a dag that is failed or cancelled is refused (Conflict, code `dag_closed`); into a completed one reopens it.
+- **Handed in.** A claim that ends as `submitted` leaves its task validating: nobody holds it, no lease runs, and what
+  it made stays on the task, with its agent, until its work is judged. Such a task waits for the ends of the tasks that
+  judge it, over edges of kind `judge` (`await_verdict`); those are no dependencies of it, no edges of its dag, hand
+  nothing to its claims, do not spare it when its dag fails, and are not brought back with it. Or it is waiting for a
+  person: a question of kind validation leads from validating to waiting and back. Validating without open edges is the
+  mark that something is to be decided (`handed_in`). `settle` with `concludes` decides: the attempt becomes what was
+  found, and nothing else of it but its number, reason, error and fingerprint changes; rejected work is no longer on
+  the task. Whatever else ends the task leaves the attempt `submitted`.
 - **Closed lanes.** Pauses (`pause`) and circuit breakers (`rules.breaker`) close lanes as a whole to an agent, as
   `rules.closing.ways` says. No task is written for it, and one that is held stays held. Once `pause` has returned, no
   later claim hands out what it closed. A pause with `until` is over at that instant and an open breaker half-open at
@@ -52,7 +60,8 @@ Rules that hold for every method:
   for a new task; `task.ready`, `task.scheduled`, `task.claimed`, `task.started`, `task.progress` (renewals that carry
   progress or a note), `task.released` (reason), `task.retrying`, `task.completed`, `task.dead_lettered`,
   `task.cancelled`, `task.expired` (before the event of what follows), `task.overdue`. A claim with start emits both
-  claimed and started. A task suspended on its children emits `task.released` with reason `suspended`. A decision about
+  claimed and started. A task whose work was handed in emits `task.validating`. A task suspended on its
+  children emits `task.released` with reason `suspended`. A decision about
   a dead letter emits `task.reviewed`, after what it did to the task. `task.waiting` and
   `task.answered` have the kind of the question as their reason and name it in their data (`question`; `by`: who
   answered). Events of agents (`agent.…`) name the agent and neither task nor dag. `seq` is dense in commit order.
@@ -241,7 +250,19 @@ class Store(Protocol):
         attempts, crashes, usage totals (None + x = x) are added up. COMPLETED, DEAD_LETTERED: final, timestamps set,
         edges and consequences as in the module's rules. RETRYING: `retry_at` = now + delay_s. READY: ready at once.
         error, reason, exit_code show the last failure; completion clears error and reason and sets exit_code.
+        VALIDATING: see *Handed in*; with `concludes`, what is not handed in, or waits for somebody, is LeaseLost. What
+        was settled as submitted is answered by what became of it.
         """
+        ...
+
+    async def await_verdict(self, task_id: str, fence: int, judge_id: str) -> bool:
+        """Let work handed in under this fence wait for the end of the task `judge_id`, again if that
+        was given a new life, but not if it has ended; whether it waits. Not validating under this fence: LeaseLost.
+        Unknown: NotFound."""
+        ...
+
+    async def handed_in(self, limit: int) -> list[str]:
+        """Tasks that are validating and wait for nobody, in the order they were added."""
         ...
 
     async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
@@ -280,7 +301,8 @@ class Store(Protocol):
     # People
 
     async def ask(self, ask: Ask) -> Asked:
-        """Ask a person under a held fence: the claim ends (outcome `suspended`, no attempt counted), status waiting.
+        """Ask a person under a held fence: the claim ends (outcome `suspended`, no attempt counted), status waiting. Of
+        kind validation: under the fence of work that was handed in and waits for nobody, else LeaseLost.
 
         A question of this task with the same name is that question: with another digest Conflict, code
         `journal_mismatch`; answered, it is the answer, and the claim goes on (`suspended` false); closed (the task has

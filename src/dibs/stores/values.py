@@ -178,6 +178,8 @@ class Inserted(Struct, kw_only=True):
 class Ask(Struct, kw_only=True):
     """A question of whoever holds a claim, and where its task remembers it. The claim ends as `suspended`.
 
+    One of `kind` validation is about work that was handed in under the fence.
+
     `digest` tells what is asked, and of whom. `schema` and `default` are JSON; `id` is the question's, if it is new.
     """
 
@@ -192,6 +194,7 @@ class Ask(Struct, kw_only=True):
     timeout_s: float | None = None
     default: bytes | None = None
     usage: Usage | None = None
+    kind: str = "question"
 
 
 class Asked(Struct, kw_only=True):
@@ -256,7 +259,7 @@ ENDS_ANY_TIME = frozenset({Outcome.TIMED_OUT, Outcome.EXPIRED})
 class Settlement(Struct, kw_only=True, gc=False):
     """How a claim ended and what follows, decided by `rules` from the claim's snapshot.
 
-    `next` is COMPLETED, DEAD_LETTERED, RETRYING or READY; RETRYING holds for `delay_s`.
+    `next` is COMPLETED, DEAD_LETTERED, VALIDATING, RETRYING or READY; RETRYING holds for `delay_s`.
     A released task with a delay is RETRYING too, with outcome RELEASED. `counts_attempt` and
     `counts_crash` add to the counters; `releases` is the counter's new value. `suspect` marks a task to be
     handed out alone. `fallback` moves it to its fallback lane. `timeout_s` is what the next attempt gets.
@@ -264,6 +267,8 @@ class Settlement(Struct, kw_only=True, gc=False):
     `limited`: a rate limit turned it away, which closes the gate of its provider.
     `exit_code` is kept on the task for failures and completions alike.
     `output` and `decision` are JSON; `memory` goes into the event as its data.
+    SUBMITTED leads to VALIDATING: the work is handed in. `concludes` is what was found about such work: COMPLETED or
+    REJECTED, under the fence it was done under.
     """
 
     task_id: str
@@ -290,6 +295,7 @@ class Settlement(Struct, kw_only=True, gc=False):
     artifacts: tuple[Artifact, ...] = ()
     usage: Usage | None = None
     memory: dict[str, Any] = field(default_factory=dict)
+    concludes: bool = False
 
     @property
     def is_simple(self) -> bool:
@@ -297,6 +303,7 @@ class Settlement(Struct, kw_only=True, gc=False):
         return (
             self.next is Status.COMPLETED
             and self.outcome is Outcome.COMPLETED
+            and not self.concludes
             and self.counts_attempt
             and not self.counts_crash
             and not self.releases

@@ -45,6 +45,8 @@ def tell_settled(work: Work, settlement: Settlement, answer: Settled | DibsError
     took = f"{(work.ended or work.began) - work.began:.1f} s"
     if settlement.outcome is Outcome.COMPLETED:
         log.info("completed %s in %s", _called(work), took)
+    elif settlement.outcome is Outcome.SUBMITTED:
+        log.info("handed in %s after %s; it is %s", _called(work), took, answer.status)
     elif settlement.outcome is Outcome.RELEASED:
         log.info("released %s after %s", _called(work), took)
     else:

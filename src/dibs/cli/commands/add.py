@@ -60,7 +60,7 @@ def arguments(parser: ArgumentParser) -> None:
     add("--dag", metavar="ID", help="the dag it joins")
     add("--key", metavar="K", help="adding the same key again answers the existing task")
     add("--requires", metavar="a,b", type=listed, action="extend", help="capabilities an agent must have")
-    add("--assignee", metavar="A", help="the only agent that may take it")
+    add("--assignee", metavar="A", help="the only agent that may take it; !A: anybody but A")
     add("--model", metavar="M", dest="models", action="append", help="preferred model; repeat in order")
     add("--fallback-model", metavar="M", dest="fallback_models", action="append", help="after two failed attempts")
     add("--provider", metavar="P", help="who serves the model")

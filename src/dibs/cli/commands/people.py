@@ -142,8 +142,9 @@ the same question: if it is answered, prints the answer instead, and you still h
         answer,
         about="""
 Its task goes on: prints where it is now. An approval takes true or false (or yes, no); a task that is not approved is
-cancelled. Saying the same again is answered the same; saying something else is refused.
+cancelled. So does a validation, with a reason if it is no ("no: it has no tests"): then the work is tried again. Saying
+the same again is answered the same; saying something else is refused.
 """,
-        example="dibs answer q_01j… red --by grace\ndibs answer q_01k… yes",
+        example="dibs answer q_01j… red --by grace\ndibs answer q_01k… yes\ndibs answer q_01m… 'no: it has no tests'",
     ),
 }

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from dibs.sync import SyncQueue
 
-HELD = ("claimed", "running", "validating")
+HELD = ("claimed", "running")
 RUNNING_COLUMNS = (
     Column("RUNNING"),
     Column("AGENT"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def ask(state: State, ask: Ask) -> Asked:
     """Ask a person, once. The claim ends, unless there is an answer already."""
     record = state.get(ask.task_id)
-    held = record.held_under(ask.fence)
+    held = record.held_under(ask.fence) if ask.kind == questions.QUESTION else record.handed_in_under(ask.fence)
     if held and record.over_timeout(state.now):
         raise refusals.over_timeout(record.id, ask.fence, record.timeout_s)
     known = next((inquiry for inquiry in record.inquiries if inquiry.name == ask.name), None)
@@ -37,7 +37,7 @@ def ask(state: State, ask: Ask) -> Asked:
     inquiry = known or Inquiry(
         id=ask.id,
         task_id=record.id,
-        kind=questions.QUESTION,
+        kind=ask.kind,
         name=ask.name,
         digest=ask.digest,
         question=ask.question,
@@ -50,8 +50,9 @@ def ask(state: State, ask: Ask) -> Asked:
     inquiry.asked_at = state.now
     inquiry.expires_at = None if ask.timeout_s is None else state.now + seconds(ask.timeout_s)
     agent = record.agent
-    moving.end_claim(state, record, Outcome.SUSPENDED, usage=ask.usage, reason="suspended")
-    record.agent = None
+    if record.held:
+        moving.end_claim(state, record, Outcome.SUSPENDED, usage=ask.usage, reason="suspended")
+        record.agent = None
     if known is None:
         moving.add_inquiry(state, record, inquiry)
     moving.wait_for_answer(state, record, inquiry, agent)
@@ -90,6 +91,9 @@ def _take(state: State, inquiry: Inquiry, value: bytes, by: str | None) -> None:
         cascade.cancel(state, record.id, questions.refusal(by))
     elif status is Status.READY:
         moving.make_ready(state, record)
+    elif status is Status.VALIDATING:
+        state.move(record, Status.VALIDATING)
+        state.file(record)
     else:
         moving.place(state, record)
 

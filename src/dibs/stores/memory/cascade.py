@@ -127,7 +127,7 @@ def _spared(state: State, record: Record) -> bool:
     edges = state.edges_into.get(record.id, ())
     if any(edge.kind == "after" and not edge.resolved for edge in edges):
         return False
-    return any(edge.kind != "after" for edge in edges)
+    return any(edge.kind not in ("after", "judge") for edge in edges)
 
 
 def _cancel(

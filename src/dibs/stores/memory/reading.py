@@ -89,7 +89,10 @@ def dag(state: State, dag_id: str) -> Dag | None:
         row = _virtual(records)
     tasks = [task_of(state, record) for record in records]
     edges = [
-        Edge(edge.parent, edge.child, edge.kind) for record in records for edge in state.edges_into.get(record.id, ())
+        Edge(edge.parent, edge.child, edge.kind)
+        for record in records
+        for edge in state.edges_into.get(record.id, ())
+        if edge.kind != "judge"
     ]
     return Dag(
         id=row.id,
@@ -200,7 +203,7 @@ def check(state: State) -> list[str]:
             wrong.append(f"Task {record.id} counts {record.open_edges} open edges and has {still_open}.")
         if record.status is Status.PENDING and not still_open:
             wrong.append(f"Task {record.id} is pending, but waits for nothing.")
-        if record.status not in (Status.PENDING, Status.WAITING) and not record.final and still_open:
+        if record.status not in (Status.PENDING, Status.VALIDATING, Status.WAITING) and not record.final and still_open:
             wrong.append(f"Task {record.id} is {record.status}, but has open edges.")
         if record.held and record.lease_expires_at is None:
             wrong.append(f"Task {record.id} is {record.status}, but has no lease.")

@@ -10,7 +10,7 @@ from dibs.model.instants import seconds
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import lifecycle
 from dibs.stores import refusals
-from dibs.stores.memory import asking, dags, journal, moving
+from dibs.stores.memory import asking, dags, journal, moving, validating
 from dibs.stores.memory.snapshots import task_of
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ def revive(
 def _who_comes_back(state: State, record: Record) -> tuple[dict[str, Record], list[tuple[Record, str]]]:
     """The task and those it took down; beside them those that another failure still keeps down, with it."""
     followers = [
-        other for other in state.tasks.values() if other.cause == record.id and other.status is Status.CANCELLED
+        other
+        for other in state.tasks.values()
+        if other.cause == record.id
+        and other.status is Status.CANCELLED
+        and not any(edge.kind == "judge" for edge in state.edges_out_of.get(other.id, ()))
     ]
     coming_back = {record.id: record} | {follower.id: follower for follower in followers}
     causes: dict[str, str] = {}
@@ -116,8 +120,9 @@ def _reset(state: State, record: Record) -> None:
     record.attempts = record.crashes = record.releases = 0
     record.error = record.reason = record.cancel_reason = record.cause = None
     record.resolution = record.reviewed_at = None
-    record.exit_code = record.output = None
-    record.output_sanitized = record.poison_pill = False
+    record.exit_code = None
+    validating.forget(record)
+    record.poison_pill = False
     record.agent = None
     record.cancelled_at = record.dead_lettered_at = None
     state.move(record, Status.PENDING)

@@ -11,7 +11,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import FAILURES, Outcome, Status
 from dibs.rules.providers import slow_down_s
 from dibs.stores import refusals
-from dibs.stores.memory import artifacts, breakers, budgets, cascade, moving, providers, registry
+from dibs.stores.memory import artifacts, breakers, budgets, cascade, moving, providers, registry, validating
 from dibs.stores.memory.snapshots import instant
 from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
@@ -76,6 +76,10 @@ def settle(state: State, settlement: Settlement) -> Settled | DibsError:
     record = state.tasks.get(settlement.task_id)
     if record is None:
         return refusals.no_task(settlement.task_id)
+    if settlement.concludes:
+        if not record.handed_in_under(settlement.fence):
+            return refusals.lease_lost(record.id, settlement.fence)
+        return _apply(state, record, settlement)
     if not record.held_under(settlement.fence):
         return _settled_before(state, record, settlement)
     if settlement.by_duty and not _still_over(record, settlement, state.now):
@@ -120,19 +124,11 @@ def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
         status=settlement.next,
         retry_at=instant(record.retry_at),
     )
-    moving.end_claim(
-        state,
-        record,
-        settlement.outcome,
-        number=record.attempts if settlement.counts_attempt else 0,
-        usage=settlement.usage,
-        reason=settlement.reason,
-        error=settlement.error,
-        fingerprint=settlement.fingerprint,
-        exit_code=settlement.exit_code,
-        digest=settlement.digest,
-        settled=settled,
-    )
+    number = record.attempts if settlement.counts_attempt else 0
+    if settlement.concludes:
+        validating.rewrite_attempt(record, settlement, number, settled)
+    else:
+        _end_claim(state, record, settlement, number, settled)
     _keep_results(record, settlement)
     artifacts.keep(state, record, settlement.artifacts)
     if settlement.outcome is Outcome.EXPIRED:
@@ -145,8 +141,27 @@ def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
     return settled
 
 
+def _end_claim(state: State, record: Record, settlement: Settlement, number: int, settled: Settled) -> None:
+    moving.end_claim(
+        state,
+        record,
+        settlement.outcome,
+        number=number,
+        usage=settlement.usage,
+        reason=settlement.reason,
+        error=settlement.error,
+        fingerprint=settlement.fingerprint,
+        exit_code=settlement.exit_code,
+        digest=settlement.digest,
+        settled=settled,
+    )
+
+
 def _keep_results(record: Record, settlement: Settlement) -> None:
     """Output and decision of the work; error and reason of the last failure; exit code of either."""
+    if settlement.concludes:
+        validating.keep_results(record, settlement)
+        return
     if settlement.next is Status.COMPLETED:
         record.error = record.reason = None
         record.exit_code = settlement.exit_code
@@ -175,6 +190,10 @@ def _move_on(state: State, record: Record, settlement: Settlement, agent: str | 
         state.file(record)
         state.emit("task.dead_lettered", record, agent=agent, reason=reason, data=memory)
         cascade.ended_badly(state, record)
+    elif settlement.next is Status.VALIDATING:
+        state.move(record, Status.VALIDATING)
+        state.file(record)
+        state.emit("task.validating", record, agent=agent)
     else:
         record.agent = None
         if settlement.fallback and record.fallback_lane is not None:

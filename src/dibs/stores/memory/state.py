@@ -191,6 +191,10 @@ class Record(Struct, kw_only=True, eq=False):
     def held_under(self, fence: int) -> bool:
         return self.held and self.fence == fence
 
+    def handed_in_under(self, fence: int) -> bool:
+        """Whether its work under this fence waits for a decision, and for nobody."""
+        return self.status is Status.VALIDATING and self.fence == fence and not self.open_edges
+
     def over_timeout(self, now: int) -> bool:
         """Whether the attempt under way has had its time."""
         return self.timeout_at is not None and self.timeout_at <= now
@@ -348,7 +352,7 @@ class State:
         self.edges_out_of.setdefault(parent.id, []).append(edge)
         if not satisfied:
             child.open_edges += 1
-        if kind != "child" and parent.id not in child.depends_on:
+        if kind not in ("child", "judge") and parent.id not in child.depends_on:
             child.depends_on = (*child.depends_on, parent.id)
         return edge
 

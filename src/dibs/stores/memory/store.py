@@ -26,6 +26,7 @@ from dibs.stores.memory import (
     reviving,
     settling,
     timing,
+    validating,
 )
 from dibs.stores.memory.sharing import Shared, open_shared
 from dibs.stores.memory.snapshots import attempts_of, task_of
@@ -119,6 +120,14 @@ class MemoryStore:
             breakers.judge(state)
             providers.judge(state)
             return answers
+
+    async def await_verdict(self, task_id: str, fence: int, judge_id: str) -> bool:
+        with self._shared as state:
+            return validating.await_verdict(state, task_id, fence, judge_id)
+
+    async def handed_in(self, limit: int) -> list[str]:
+        with self._shared as state:
+            return validating.handed_in(state, limit)
 
     async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
         with self._shared as state:

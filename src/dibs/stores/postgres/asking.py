@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
     from dibs.stores.values import Ask
 
-_ASK = "SELECT suspended, asked FROM dibs.ask($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+_ASK = "SELECT suspended, asked FROM dibs.ask($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
 _ANSWER = "SELECT asked, task, more FROM dibs.answer($1, $2, $3, $4, $5)"
 _LAPSE = "SELECT dibs.lapse($1, $2)"
 _INBOX = "SELECT dibs.inbox($1, $2, $3)"
@@ -58,6 +58,7 @@ async def ask(engine: Engine, ask: Ask) -> Asked:
         ask.timeout_s,
         None if ask.default is None else ask.default.decode(),
         None if ask.usage is None else _encode(ask.usage).decode(),
+        ask.kind,
     )
     engine.changed()
     [question] = _questions(asked)

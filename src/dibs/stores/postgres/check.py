@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LONG_S = 60
 _SHOWN = 20
-_HELD = "('claimed', 'running', 'validating')"
+_HELD = "('claimed', 'running')"
 _FINAL = "('completed', 'dead_lettered', 'cancelled')"
 _NAMED = "JOIN dibs.specs s USING (n)"
 
@@ -35,7 +35,7 @@ _RULES = (
     """,  # noqa: S608
     f"""
     SELECT 'Task ' || s.id || ' is ' || t.status || ', but has open edges.'
-    FROM dibs.work t {_NAMED} WHERE t.open > 0 AND t.status NOT IN ('pending', 'waiting')
+    FROM dibs.work t {_NAMED} WHERE t.open > 0 AND t.status NOT IN ('pending', 'validating', 'waiting')
     """,  # noqa: S608
     f"""
     SELECT 'Task ' || s.id || ' is ' || t.status || ', but has ' || q.count || ' open questions.'

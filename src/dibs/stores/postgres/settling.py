@@ -48,6 +48,7 @@ class More(Struct, omit_defaults=True):
     artifacts: Raw | None = None
     usage: Usage | None = None
     limited: Limited | None = None
+    concludes: bool = False
 
 
 async def settle(
@@ -117,6 +118,7 @@ def _more(settlement: Settlement) -> str:
             Raw(_encode(settlement.artifacts)) if settlement.artifacts else None,
             settlement.usage,
             settlement.limited,
+            settlement.concludes,
         )
     ).decode()
 

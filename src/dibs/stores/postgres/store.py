@@ -29,6 +29,7 @@ from dibs.stores.postgres import (
     reviving,
     settling,
     timing,
+    validating,
 )
 from dibs.stores.postgres.address import Address
 from dibs.stores.postgres.engine import Engine
@@ -140,6 +141,12 @@ class PostgresStore:
 
     async def answer(self, question_id: str, value: bytes, by: str | None) -> Question:
         return await asking.answer(self._engine, question_id, value, by)
+
+    async def await_verdict(self, task_id: str, fence: int, judge_id: str) -> bool:
+        return await validating.await_verdict(self._engine, task_id, fence, judge_id)
+
+    async def handed_in(self, limit: int) -> list[str]:
+        return await validating.handed_in(self._engine, limit)
 
     async def lapse(self, limit: int) -> int:
         return await asking.lapse(self._engine, limit)

@@ -24,7 +24,7 @@ _RAISE = f"UPDATE budgets SET cap = min({rules.MOST}, cap + ?3) WHERE project = 
 # Those who work in its scope, also on what was cancelled meanwhile: their numbers.
 _AT_WORK = """
 SELECT n FROM (
-    SELECT * FROM tasks WHERE status IN ('claimed', 'running', 'validating') AND due_at IS NOT NULL
+    SELECT * FROM tasks WHERE status IN ('claimed', 'running') AND due_at IS NOT NULL
     UNION ALL
     SELECT * FROM tasks WHERE status = 'cancelled' AND due_at IS NOT NULL
 )

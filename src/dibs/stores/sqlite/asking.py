@@ -73,6 +73,8 @@ def ask(tx: Transaction, ask: Ask) -> Asked:
     work = Work(tx)
     row = work.get(ask.task_id)
     held = row.held and row.fence == ask.fence
+    if ask.kind != questions.QUESTION:
+        held = row.handed_in_under(ask.fence)
     if held and row.over_timeout(tx.now):
         raise refusals.over_timeout(row.id, ask.fence, row.timeout_s)
     known = _inquiry(tx, f"{_INQUIRY} WHERE n = ? AND name = ?", (row.n, ask.name))
@@ -91,7 +93,7 @@ def ask(tx: Transaction, ask: Ask) -> Asked:
                 ask.id,
                 row.project,
                 row.n,
-                questions.QUESTION,
+                ask.kind,
                 ask.name,
                 ask.digest,
                 ask.question,
@@ -106,9 +108,10 @@ def ask(tx: Transaction, ask: Ask) -> Asked:
         tx.run(_OPEN_AGAIN, (fallback, tx.now, expires_at, known.id))
     question_id = ask.id if known is None else known.id
     agent = row.agent
-    work.end_claim(row, "suspended", status="waiting", usage=ask.usage, reason="suspended")
-    row.agent = None
-    _wait(work, row, questions.QUESTION, question_id, agent)
+    if row.held:
+        work.end_claim(row, "suspended", status="waiting", usage=ask.usage, reason="suspended")
+        row.agent = None
+    _wait(work, row, ask.kind, question_id, agent)
     work.flush()
     return Asked(question=_get(tx, question_id), suspended=True)
 
@@ -167,6 +170,10 @@ def _take(work: Work, inquiry: _Inquiry, value: str, by: str | None) -> None:
         cascade.run()
     elif status is Status.READY:
         work.make_ready(row)
+    elif status is Status.VALIDATING:
+        row.status = "validating"
+        work.dags.touch(row.dag)
+        work.touch(row)
     else:
         work.settle_down(row)
 

@@ -30,7 +30,7 @@ _SHUT = "SELECT project, type, record FROM breakers WHERE shut IS NOT NULL ORDER
 _OF_PROJECT = "SELECT type, record FROM breakers WHERE project = ? ORDER BY type"
 _SETTINGS = "SELECT type, override FROM breaker_settings WHERE project = ?"
 _SET = "INSERT OR REPLACE INTO breaker_settings VALUES (?, ?, ?)"
-_HELD = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status IN ('claimed', 'running', 'validating')"
+_HELD = "SELECT 1 FROM tasks WHERE id = ? AND fence = ? AND status IN ('claimed', 'running')"
 _TYPES = "SELECT t.id, t.project, t.type FROM json_each(?) AS j CROSS JOIN tasks AS t ON t.n = j.value"
 _DUE = "SELECT 1 FROM breakers WHERE due_at <= ?"
 _PROBING = "SELECT record FROM breakers WHERE shut = 'probing'"

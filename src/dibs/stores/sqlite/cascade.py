@@ -35,7 +35,7 @@ SELECT n FROM tasks WHERE dag = ? AND status IN
 # No open `after` edge, and something that it runs after whatever the end: it is there to clean up.
 _SPARED = """
 SELECT j.value FROM json_each(?) j
-WHERE EXISTS (SELECT 1 FROM edges WHERE child = j.value AND kind <> 'after')
+WHERE EXISTS (SELECT 1 FROM edges WHERE child = j.value AND kind NOT IN ('after', 'judge'))
     AND NOT EXISTS (SELECT 1 FROM edges WHERE child = j.value AND kind = 'after' AND resolved_at IS NULL)
 """
 _MARKED = "SELECT n FROM tasks WHERE marked = 1 ORDER BY n LIMIT ?"

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.engine import Transaction
 
 _SHOWN = 20
-_HELD = "('claimed', 'running', 'validating')"
+_HELD = "('claimed', 'running')"
 _FINAL = "('completed', 'dead_lettered', 'cancelled')"
 
 # Each query yields sentences.
@@ -21,7 +21,7 @@ _RULES = (
     "SELECT 'Task ' || id || ' is pending, but waits for nothing.' FROM tasks WHERE status = 'pending' AND open = 0",
     f"""
     SELECT 'Task ' || id || ' is ' || status || ', but has open edges.'
-    FROM tasks WHERE open > 0 AND status NOT IN ('pending', 'waiting') AND status NOT IN {_FINAL}
+    FROM tasks WHERE open > 0 AND status NOT IN ('pending', 'validating', 'waiting') AND status NOT IN {_FINAL}
     """,  # noqa: S608
     """
     SELECT 'Task ' || t.id || ' is ' || t.status || ', but has ' || count(q.id) || ' open questions.'

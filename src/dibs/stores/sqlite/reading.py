@@ -52,7 +52,7 @@ LIMIT ?
 _INPUTS = """
 SELECT e.child, e.kind, t.id, s.spec->>'$.ref', coalesce(a.output, b.output)
 FROM json_each(?) j
-CROSS JOIN edges e ON e.child = j.value
+CROSS JOIN edges e ON e.child = j.value AND e.kind <> 'judge'
 CROSS JOIN tasks t ON t.n = e.parent
 CROSS JOIN specs s ON s.n = t.n
 LEFT JOIN attempts a ON a.n = t.n AND a.fence = t.output_fence
@@ -74,7 +74,8 @@ WHERE q.name IS NOT NULL AND q.status = 'answered'
 """
 _DAG_EDGES = """
 SELECT p.id, c.id, e.kind FROM tasks c
-CROSS JOIN edges e ON e.child = c.n CROSS JOIN tasks p ON p.n = e.parent WHERE c.dag = ? ORDER BY c.n, e.id
+CROSS JOIN edges e ON e.child = c.n AND e.kind <> 'judge' CROSS JOIN tasks p ON p.n = e.parent
+WHERE c.dag = ? ORDER BY c.n, e.id
 """
 
 

@@ -44,7 +44,7 @@ SELECT project, id, {_COLUMNS} FROM agents
 WHERE (heard_at < ? AND lost_at IS NULL AND offline_at IS NULL) OR (draining_at IS NOT NULL AND drained_at IS NULL)
 ORDER BY project, id
 """  # noqa: S608
-_HELD = "project = ? AND status <> 'ready' AND status IN ('claimed', 'running', 'validating')"
+_HELD = "project = ? AND status <> 'ready' AND status IN ('claimed', 'running')"
 _HELD_BY_ALL = f"SELECT agent, id FROM tasks INDEXED BY task_status WHERE {_HELD} ORDER BY n"  # noqa: S608
 _HELD_BY = f"SELECT id FROM tasks INDEXED BY task_status WHERE {_HELD} AND agent = ? ORDER BY n"  # noqa: S608
 _COUNT_HELD_BY = f"SELECT count(*) FROM tasks INDEXED BY task_status WHERE {_HELD} AND agent = ?"  # noqa: S608

@@ -18,7 +18,12 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.lanes import Lanes
     from dibs.stores.sqlite.rows import Row
 
-_FOLLOWERS = "SELECT n FROM tasks WHERE cause = ? AND status = 'cancelled' ORDER BY n"
+# Who judged an earlier life has nothing to do in this one.
+_FOLLOWERS = """
+SELECT n FROM tasks WHERE cause = ? AND status = 'cancelled'
+    AND NOT EXISTS (SELECT 1 FROM edges e WHERE e.parent = tasks.n AND e.kind = 'judge')
+ORDER BY n
+"""
 _BAD_PARENTS = """
 SELECT e.child, e.parent FROM json_each(?) j
 CROSS JOIN edges e ON e.child = j.value AND e.kind = 'after' AND e.resolved_at IS NULL

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from dibs.stores.sqlite.engine import Transaction
 
-HELD = ("claimed", "running", "validating")
+HELD = ("claimed", "running")
 FINAL = ("completed", "dead_lettered", "cancelled")
 
 encode = msgspec.json.Encoder().encode
@@ -126,6 +126,10 @@ class Row(Struct, array_like=True):
     def final(self) -> bool:
         """Whether it ended."""
         return self.status in FINAL
+
+    def handed_in_under(self, fence: int) -> bool:
+        """Whether its work under this fence waits for a decision, and for nobody."""
+        return self.status == "validating" and self.fence == fence and self.open == 0
 
     def over_timeout(self, now: int) -> bool:
         """Whether the attempt under way has had its time."""

@@ -10,6 +10,7 @@ from dibs.model.instants import seconds
 from dibs.model.status import FAILURES, Outcome, Status
 from dibs.rules.validation import INLINE_OUTPUT_BYTES
 from dibs.stores import refusals
+from dibs.stores.sqlite import validating
 from dibs.stores.sqlite.cascade import STEP, Cascade
 from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.rows import HELD, decode, encode, instant
@@ -152,6 +153,10 @@ class _Settling:
         row = self.found.get(settlement.task_id)
         if row is None:
             return refusals.no_task(settlement.task_id)
+        if settlement.concludes:
+            if not row.handed_in_under(settlement.fence):
+                return refusals.lease_lost(row.id, settlement.fence)
+            return self._end(row, settlement)
         if not row.held or row.fence != settlement.fence:
             return self._settled_before(row, settlement)
         if settlement.by_duty and not _still_over(row, settlement, self.tx.now):
@@ -195,27 +200,17 @@ class _Settling:
             row.timeout_s = settlement.timeout_s
         if settlement.next is Status.RETRYING:
             row.retry_at = self.tx.now + seconds(settlement.delay_s)
-        self.work.end_claim(
-            row,
-            settlement.outcome.value,
-            status=settlement.next.value,
-            number=row.attempts if settlement.counts_attempt else 0,
-            usage=settlement.usage,
-            reason=settlement.reason,
-            error=settlement.error,
-            fingerprint=settlement.fingerprint,
-            exit_code=settlement.exit_code,
-            digest=settlement.digest,
-            retry_at=row.retry_at,
-            output=settlement.output,
-            decision=settlement.decision,
-            artifacts=settlement.artifacts,
-        )
+        number = row.attempts if settlement.counts_attempt else 0
+        if settlement.concludes:
+            validating.rewrite_attempt(self.tx, row, settlement, number)
+            validating.keep_results(self.tx, row, settlement)
+        else:
+            self._end_claim(row, settlement, number)
+            _keep_results(row, settlement)
         if settlement.artifacts:
             from dibs.stores.sqlite import artifacts
 
             artifacts.keep(self.tx, row, settlement.artifacts)
-        _keep_results(row, settlement)
         if settlement.outcome is Outcome.EXPIRED:
             self.work.emit("task.expired", row, agent=agent, reason=settlement.reason)
         elif settlement.outcome is Outcome.RELEASED:
@@ -230,6 +225,24 @@ class _Settling:
         self._move_on(row, settlement, agent)
         self.ended.append((row, settlement))
         return answer
+
+    def _end_claim(self, row: Row, settlement: Settlement, number: int) -> None:
+        self.work.end_claim(
+            row,
+            settlement.outcome.value,
+            status=settlement.next.value,
+            number=number,
+            usage=settlement.usage,
+            reason=settlement.reason,
+            error=settlement.error,
+            fingerprint=settlement.fingerprint,
+            exit_code=settlement.exit_code,
+            digest=settlement.digest,
+            retry_at=row.retry_at,
+            output=settlement.output,
+            decision=settlement.decision,
+            artifacts=settlement.artifacts,
+        )
 
     def _move_on(self, row: Row, settlement: Settlement, agent: str | None) -> None:
         """Where the task goes, and the one event that carries what a later memory of this attempt needs."""
@@ -249,6 +262,9 @@ class _Settling:
             cascade = Cascade(work, STEP)
             cascade.bury(row)
             cascade.run()
+        elif settlement.next is Status.VALIDATING:
+            row.status = "validating"
+            work.emit("task.validating", row, agent=agent)
         else:
             row.agent = None
             if settlement.fallback and row.fallback_lane is not None:

@@ -175,6 +175,16 @@ class SqliteStore:
 
         return await self._engine.write(lambda tx: asking.answer(tx, question_id, value, by))
 
+    async def await_verdict(self, task_id: str, fence: int, judge_id: str) -> bool:
+        from dibs.stores.sqlite import validating
+
+        return await self._engine.write(lambda tx: validating.await_verdict(tx, task_id, fence, judge_id))
+
+    async def handed_in(self, limit: int) -> list[str]:
+        from dibs.stores.sqlite import validating
+
+        return await self._engine.read(lambda tx: validating.handed_in(tx, limit))
+
     async def lapse(self, limit: int) -> int:
         from dibs.stores.sqlite import asking
 

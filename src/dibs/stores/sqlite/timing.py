@@ -36,7 +36,7 @@ SELECT EXISTS (SELECT 1 FROM pauses WHERE until <= ?1)
     OR EXISTS (SELECT 1 FROM breakers WHERE due_at <= ?1 OR shut = 'probing')
 """
 _OVER = """
-SELECT n FROM tasks WHERE status IN ('claimed', 'running', 'validating') AND due_at IS NOT NULL AND due_at <= ?1
+SELECT n FROM tasks WHERE status IN ('claimed', 'running') AND due_at IS NOT NULL AND due_at <= ?1
 ORDER BY due_at, n LIMIT ?2
 """
 _UNWRITTEN = """

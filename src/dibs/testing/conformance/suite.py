@@ -36,6 +36,7 @@ from dibs.testing.conformance.retrying import Retrying
 from dibs.testing.conformance.settling import Settling
 from dibs.testing.conformance.spawning import Spawning
 from dibs.testing.conformance.timeouts import Timeouts
+from dibs.testing.conformance.validating import Validating
 
 
 class StoreConformance(
@@ -77,6 +78,7 @@ class StoreConformance(
     Settling,
     Spawning,
     Timeouts,
+    Validating,
     Waiting,
 ):
     """Every test. Subclass it in a test file under a name that pytest collects, and say how to open your store."""

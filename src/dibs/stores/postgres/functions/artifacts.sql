@@ -14,7 +14,7 @@ BEGIN
         PERFORM dibs.refuse('no_task', json_build_array(p_id));
     END IF;
     SELECT * INTO w FROM dibs.work x WHERE x.n = number FOR UPDATE;
-    IF NOT FOUND OR w.fence <> p_fence OR w.status NOT IN ('claimed', 'running', 'validating') THEN
+    IF NOT FOUND OR w.fence <> p_fence OR w.status NOT IN ('claimed', 'running') THEN
         PERFORM dibs.refuse('lease_lost', json_build_array(p_id, p_fence));
     END IF;
     at := coalesce(p_now, dibs.micros());

@@ -1,10 +1,10 @@
 -- Questions to people: asked under a claim that ends with it, answered, closed, or left until their time is over.
 
--- Ask a person, once. `suspended`: the claim has ended; else there is an answer already. `asked`: as `asked` has it.
+-- Ask a person, once; of p_kind validation, about work that was handed in. `suspended`: the claim has ended; else there is an answer already. `asked`: as `asked` has it.
 -- Locks: floors (shared), the task's row, locks.
 CREATE OR REPLACE FUNCTION dibs.ask(
     p_now bigint, p_task text, p_fence bigint, p_id text, p_name text, p_digest text, p_question text, p_schema text,
-    p_assignee text, p_timeout_s float8, p_fallback text, p_usage text,
+    p_assignee text, p_timeout_s float8, p_fallback text, p_usage text, p_kind text,
     OUT suspended boolean, OUT asked text
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -24,7 +24,9 @@ BEGIN
     PERFORM dibs.hold_floors();
     SELECT * INTO w FROM dibs.work x WHERE x.n = s.n FOR UPDATE;
     at := coalesce(p_now, dibs.micros());
-    held := coalesce(w.status IN ('claimed', 'running', 'validating') AND w.fence = p_fence, false);
+    held := coalesce(w.fence = p_fence AND CASE
+        WHEN p_kind = 'question' THEN w.status IN ('claimed', 'running') ELSE w.status = 'validating' AND w.open = 0
+    END, false);
     IF held AND w.timeout_at <= at THEN
         PERFORM dibs.refuse('over_timeout', json_build_array(p_task, p_fence, w.timeout_s));
     END IF;
@@ -45,7 +47,7 @@ BEGIN
             INSERT INTO dibs.questions (
                 id, n, asked_at, expires_at, project, kind, status, name, digest, assignee, question, schema, fallback
             ) VALUES (
-                p_id, s.n, at, expires, s.project, 'question', 'open', p_name, p_digest, p_assignee, p_question, p_schema,
+                p_id, s.n, at, expires, s.project, p_kind, 'open', p_name, p_digest, p_assignee, p_question, p_schema,
                 p_fallback
             );
             q.id := p_id;
@@ -53,9 +55,13 @@ BEGIN
             UPDATE dibs.questions x SET status = 'open', fallback = p_fallback, asked_at = at, expires_at = expires
             WHERE x.id = q.id;
         END IF;
-        PERFORM dibs.suspend(w, 'waiting', p_usage::jsonb, at);
-        PERFORM dibs.free_locks(ARRAY[s.n], at);
-        PERFORM dibs.publish(ARRAY[dibs.waiting_event(at, p_task, s.dag, w.agent, 'question', q.id)], at);
+        IF w.status = 'validating' THEN
+            UPDATE dibs.work x SET status = 'waiting', updated_at = at WHERE x.n = s.n;
+        ELSE
+            PERFORM dibs.suspend(w, 'waiting', p_usage::jsonb, at);
+            PERFORM dibs.free_locks(ARRAY[s.n], at);
+        END IF;
+        PERFORM dibs.publish(ARRAY[dibs.waiting_event(at, p_task, s.dag, w.agent, p_kind, q.id)], at);
     END IF;
     asked := dibs.asked(ARRAY[q.id]);
 END $$;
@@ -141,7 +147,10 @@ BEGIN
     events := ARRAY[dibs.event(
         'task.answered', p_at, w.id, w.dag, NULL, q.kind, json_build_object('question', q.id, 'by', p_by)::text
     )];
-    IF q.kind = 'approval' AND p_value <> 'true' THEN
+    IF q.kind = 'validation' THEN
+        UPDATE dibs.work x SET status = 'validating', updated_at = p_at WHERE x.n = q.n;
+        RETURN events;
+    ELSIF q.kind = 'approval' AND p_value <> 'true' THEN
         done := dibs.cancel_tasks(
             p_at, ARRAY[q.n], ARRAY['cancelled'], ARRAY[p_refusal], ARRAY[NULL::text], ARRAY[true], ARRAY[w.ties > 0]
         );

@@ -16,26 +16,30 @@ BEGIN
         USING unnest(p_ns, p_reasons, p_texts, p_causes, p_requested, p_marked)
             WITH ORDINALITY AS c (n, why, text, cause, requested, marked, place)
         WHERE w.n = c.n
-        RETURNING w.*, w.status IN ('claimed', 'running', 'validating') AS held,
+        RETURNING w.*, w.status IN ('claimed', 'running') AS held,
             c.why, c.text, c.cause, c.requested, c.marked, c.place
+    ), made AS (
+        DELETE FROM dibs.submitted u USING gone g
+        WHERE g.status IN ('validating', 'waiting') AND u.n = ANY (ARRAY[g.n]) RETURNING u.*
     ), kept AS (
         INSERT INTO dibs.ended (
             n, ended_at, updated_at, fence, ready_at, claimed_at, started_at, renewed_at, rank, priority, boost, lane,
-            bytes, open, deps, attempts, crashes, releases, weight, ties, overdue, poison_pill, requested, marked,
-            status, agent, model, timeout_s, run_after, deadline, due_at, lease_s, lease_expires_at,
+            bytes, open, deps, attempts, crashes, releases, weight, ties, overdue, poison_pill, output_sanitized,
+            requested, marked, status, agent, model, output, decision, timeout_s, run_after, deadline, due_at, lease_s, lease_expires_at,
             progress, exit_code, cost_usd, tokens_in, tokens_out, turns, note, usage, reason, error, cancel_reason,
             cause
         )
         SELECT
             g.n, p_at, p_at, g.fence, g.ready_at, g.claimed_at, g.started_at, g.renewed_at, g.rank, g.priority, g.boost,
             g.lane, g.bytes, g.open, g.deps, g.attempts, g.crashes, g.releases, g.weight, g.ties, g.overdue,
-            g.poison_pill, g.requested, g.marked, 'cancelled', CASE WHEN g.held THEN g.agent END, g.model, g.timeout_s,
+            g.poison_pill, coalesce(u.output_sanitized, false), g.requested, g.marked, 'cancelled',
+            CASE WHEN g.held THEN g.agent END, g.model, u.output, u.decision, g.timeout_s,
             -- Its attempt is written when its agent settles, or when the lease is over.
             g.run_after, g.deadline, CASE WHEN g.held THEN g.lease_expires_at END, g.lease_s,
             CASE WHEN g.held THEN g.lease_expires_at END,
             g.progress, g.exit_code, g.cost_usd, g.tokens_in, g.tokens_out, g.turns, g.note, g.usage, g.why, g.error,
             g.text, g.cause
-        FROM gone g
+        FROM gone g LEFT JOIN made u ON u.n = g.n
     ), freed AS (
         DELETE FROM dibs.keys k USING gone g, dibs.specs s
         WHERE s.n = g.n AND s.key IS NOT NULL AND k.project = s.project AND k.key = s.key AND k.n = g.n
@@ -153,7 +157,7 @@ LANGUAGE sql STABLE AS $$
         SELECT w.n FROM dibs.specs s JOIN dibs.work w ON w.n = s.n
         WHERE s.dag = p_dag AND (
             p_all
-            OR NOT EXISTS (SELECT 1 FROM dibs.edges e WHERE e.child = w.n AND e.kind <> 'after')
+            OR NOT EXISTS (SELECT 1 FROM dibs.edges e WHERE e.child = w.n AND e.kind NOT IN ('after', 'judge'))
             OR EXISTS (SELECT 1 FROM dibs.edges e WHERE e.child = w.n AND e.kind = 'after' AND e.resolved_at IS NULL)
         )
         ORDER BY w.n LIMIT p_limit

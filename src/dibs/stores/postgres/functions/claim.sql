@@ -278,7 +278,7 @@ BEGIN
         -- Somebody may have cancelled it since the last statement. (The plain number and status would tempt a planner to
         -- use their indexes.) What is not held is in `waiting`.
         WHERE w.ctid = c.tid AND w.n + 0 = c.n AND w.status || '' = 'ready'
-            AND w.status NOT IN ('claimed', 'running', 'validating')
+            AND w.status NOT IN ('claimed', 'running')
         RETURNING w.n, w.fence, w.priority, w.ready_at, w.model, w.timeout_s, c.worth, c.place, w.ties,
             w.fence > 1 OR w.deps > 0 OR w.run_after IS NOT NULL OR w.deadline IS NOT NULL AS strange
     )

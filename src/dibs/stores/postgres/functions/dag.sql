@@ -36,7 +36,7 @@ BEGIN
     END LOOP;
     SELECT coalesce(json_agg(json_build_array(p.id, c.id, x.kind) ORDER BY c.n, x.id), '[]')::text INTO edges
     FROM dibs.specs c
-    CROSS JOIN LATERAL (SELECT * FROM dibs.edges x WHERE x.child = c.n OFFSET 0) x
+    CROSS JOIN LATERAL (SELECT * FROM dibs.edges x WHERE x.child = c.n AND x.kind <> 'judge' OFFSET 0) x
     CROSS JOIN LATERAL (SELECT p.id FROM dibs.specs p WHERE p.n = x.parent OFFSET 0) p
     WHERE c.dag = p_id;
 END $$;

@@ -59,7 +59,7 @@ BEGIN
         );
         lowest := CASE WHEN cardinality(looked_at) = most THEN looked_at[most] ELSE 0 END;
     ELSIF p_statuses IS NOT NULL THEN
-        IF p_statuses && ARRAY['claimed', 'running', 'validating'] THEN
+        IF p_statuses && ARRAY['claimed', 'running'] THEN
             looked_at := ARRAY(SELECT h.n FROM dibs.held h LIMIT most + 1);
             broad := cardinality(looked_at) > most;
         END IF;
@@ -86,10 +86,10 @@ BEGIN
             broad := broad OR cardinality(piece) > most;
             looked_at := looked_at || piece;
         END IF;
-        IF p_statuses && ARRAY['pending', 'waiting'] THEN
+        IF p_statuses && ARRAY['pending', 'validating', 'waiting'] THEN
             piece := ARRAY(
                 SELECT w.n FROM dibs.waiting w
-                WHERE w.status IN ('pending', 'waiting') AND w.due_at IS NULL AND w.n < p_before
+                WHERE w.status IN ('pending', 'validating', 'waiting') AND w.due_at IS NULL AND w.n < p_before
                 ORDER BY w.due_at DESC, w.n DESC LIMIT most
             );
             lowest := CASE WHEN cardinality(piece) = most THEN piece[most] ELSE 0 END;

@@ -32,7 +32,9 @@ BEGIN
     LOOP
         PERFORM dibs.lock_tasks(task.n || followers);
         SELECT coalesce(array_agg(e.n ORDER BY e.n), '{}') INTO got
-        FROM dibs.ended e WHERE e.cause = p_id AND e.status = 'cancelled';
+        FROM dibs.ended e WHERE e.cause = p_id AND e.status = 'cancelled'
+            -- Who judged an earlier life has nothing to do in this one.
+            AND NOT EXISTS (SELECT 1 FROM dibs.edges x WHERE x.parent = e.n AND x.kind = 'judge');
         EXIT WHEN got = followers;
         followers := got;
     END LOOP;

@@ -153,6 +153,8 @@ DECLARE
     error text := p_more->>'error';
     by_duty boolean := outcome = 'expired' OR (outcome = 'timed_out' AND p_digest = 'duty');
     counts boolean := coalesce((p_more->>'counts_attempt')::boolean, true);
+    concludes boolean := coalesce((p_more->>'concludes')::boolean, false);
+    made dibs.submitted%ROWTYPE;
     again_at bigint;
     released bigint[];
 BEGIN
@@ -169,7 +171,13 @@ BEGIN
     END IF;
     SELECT x.id, x.dag, x.max_attempts, x.fallback_lane, x.project, x.key INTO s FROM dibs.specs x WHERE x.n = p_n;
 
-    IF w.n IS NULL OR w.fence <> p_fence OR w.status NOT IN ('claimed', 'running', 'validating') THEN
+    IF concludes THEN
+        IF w.n IS NULL OR w.fence <> p_fence OR w.status <> 'validating' OR w.open > 0 THEN
+            word := 'lease_lost';
+            facts := json_build_array(p_id, p_fence);
+            RETURN;
+        END IF;
+    ELSIF w.n IS NULL OR w.fence <> p_fence OR w.status NOT IN ('claimed', 'running') THEN
         -- The claim has ended already: the same decision is answered as it was recorded.
         IF e.n IS NOT NULL AND e.digest IS NOT NULL AND e.fence = p_fence THEN
             SELECT 'completed' AS outcome, e.digest AS digest, 'completed' AS status, NULL::bigint AS retry_at INTO past;
@@ -209,10 +217,11 @@ BEGIN
         RETURN;
     END IF;
 
-    -- It is held: count, write the attempt, move on.
+    -- It is held, or was handed in: count, write the attempt, move on.
     dag := s.dag;
     said := dibs.verdict(outcome, reason, counts);
-    used := dibs.merge_usage(w.usage, p_more->'usage');
+    -- What was handed in was added up then.
+    used := CASE WHEN concludes THEN '{}' ELSE dibs.merge_usage(w.usage, p_more->'usage') END;
     w.attempts := w.attempts + counts::integer;
     w.crashes := w.crashes + coalesce((p_more->>'counts_crash')::boolean, false)::integer;
     w.releases := coalesce((p_more->>'releases')::integer, 0);
@@ -227,15 +236,30 @@ BEGIN
         again_at := p_at + round(coalesce((p_more->>'delay_s')::float8, 0) * 1000000)::bigint;
         w.retry_at := again_at;
     END IF;
-    INSERT INTO dibs.attempts (
-        n, fence, number, agent, model, outcome, status, digest, reason, error, fingerprint, exit_code, retry_at,
-        started_at, ended_at, cost_usd, tokens_in, tokens_out, turns, price
-    ) VALUES (
-        p_n, p_fence, CASE WHEN counts THEN w.attempts ELSE 0 END, coalesce(w.agent, ''),
-        coalesce(used->>'model', w.model), outcome, next, p_digest, reason, error, p_more->>'fingerprint',
-        (p_more->>'exit_code')::integer, w.retry_at, w.started_at, p_at, (used->>'cost_usd')::float8,
-        (used->>'tokens_in')::bigint, (used->>'tokens_out')::bigint, (used->>'turns')::bigint, used->>'price'
-    );
+    IF concludes THEN
+        UPDATE dibs.attempts a SET
+            number = CASE WHEN counts THEN w.attempts ELSE 0 END, outcome = p_more->>'outcome', status = next,
+            reason = p_more->>'reason', error = p_more->>'error', fingerprint = p_more->>'fingerprint',
+            retry_at = w.retry_at
+        WHERE a.n = p_n AND a.fence = p_fence RETURNING a.exit_code INTO w.exit_code;
+        p_more := p_more || jsonb_build_object('exit_code', w.exit_code);
+        DELETE FROM dibs.submitted u WHERE u.n = p_n RETURNING * INTO made;
+        IF next = 'completed' THEN
+            p_output := made.output;
+            p_decision := made.decision;
+            p_more := p_more || jsonb_build_object('output_sanitized', made.output_sanitized);
+        END IF;
+    ELSE
+        INSERT INTO dibs.attempts (
+            n, fence, number, agent, model, outcome, status, digest, reason, error, fingerprint, exit_code, retry_at,
+            started_at, ended_at, cost_usd, tokens_in, tokens_out, turns, price
+        ) VALUES (
+            p_n, p_fence, CASE WHEN counts THEN w.attempts ELSE 0 END, coalesce(w.agent, ''),
+            coalesce(used->>'model', w.model), outcome, next, p_digest, reason, error, p_more->>'fingerprint',
+            (p_more->>'exit_code')::integer, w.retry_at, w.started_at, p_at, (used->>'cost_usd')::float8,
+            (used->>'tokens_in')::bigint, (used->>'tokens_out')::bigint, (used->>'turns')::bigint, used->>'price'
+        );
+    END IF;
     IF p_more ? 'artifacts' THEN
         PERFORM dibs.keep_artifacts(p_n, p_at, p_more->'artifacts');
     END IF;
@@ -281,8 +305,15 @@ BEGIN
         lane = CASE
             WHEN coalesce((p_more->>'fallback')::boolean, false) THEN coalesce(s.fallback_lane, x.lane) ELSE x.lane
         END,
-        agent = NULL, lease_expires_at = NULL, timeout_at = NULL, confirmed = false, updated_at = p_at
+        agent = CASE WHEN next = 'validating' THEN x.agent END,
+        lease_expires_at = NULL, timeout_at = NULL, confirmed = false, updated_at = p_at
     WHERE x.n = p_n;
+    IF next = 'validating' THEN
+        INSERT INTO dibs.submitted (n, output, decision, output_sanitized)
+        VALUES (p_n, p_output, p_decision, coalesce((p_more->>'output_sanitized')::boolean, false));
+        events := events || dibs.event('task.validating', p_at, s.id, s.dag, w.agent);
+        RETURN;
+    END IF;
     IF coalesce((p_more->>'fallback')::boolean, false) THEN
         PERFORM dibs.use_lane(s.fallback_lane);
     END IF;

@@ -16,7 +16,7 @@ DECLARE
     w record;
 BEGIN
     SELECT x.status, x.fence, x.timeout_at, x.timeout_s INTO w FROM dibs.work x WHERE x.n = p_n;
-    IF NOT FOUND OR w.status NOT IN ('claimed', 'running', 'validating') OR w.fence <> (p_spawn->>'fence')::bigint THEN
+    IF NOT FOUND OR w.status NOT IN ('claimed', 'running') OR w.fence <> (p_spawn->>'fence')::bigint THEN
         PERFORM dibs.refuse('lease_lost', json_build_array(p_spawn->>'task_id', p_spawn->'fence'));
     END IF;
     IF w.timeout_at <= p_at THEN
@@ -57,7 +57,7 @@ BEGIN
     at := coalesce(p_now, dibs.micros());
     held := EXISTS (
         SELECT 1 FROM dibs.work w
-        WHERE w.n = p_n AND w.status IN ('claimed', 'running', 'validating') AND w.fence = (p_spawn->>'fence')::bigint
+        WHERE w.n = p_n AND w.status IN ('claimed', 'running') AND w.fence = (p_spawn->>'fence')::bigint
     );
     IF NOT held AND NOT (waits AND EXISTS (
         SELECT 1 FROM dibs.attempts a

@@ -23,12 +23,12 @@ BEGIN
                 coalesce(w.exit_code, e.exit_code), coalesce(w.overdue, e.overdue),
                 coalesce(w.poison_pill, e.poison_pill), coalesce(w.cost_usd, e.cost_usd),
                 coalesce(w.tokens_in, e.tokens_in), coalesce(w.tokens_out, e.tokens_out), coalesce(w.turns, e.turns),
-                coalesce(e.output_sanitized, false), e.cancel_reason, e.cause, w.parked_on
-            ) || ',' || coalesce(e.output, 'null') || ',' || coalesce(e.decision, 'null') || ','
+                coalesce(e.output_sanitized, u.output_sanitized, false), e.cancel_reason, e.cause, w.parked_on
+            ) || ',' || coalesce(e.output, u.output, 'null') || ',' || coalesce(e.decision, u.decision, 'null') || ','
                 || coalesce(CASE
                     -- Whatever is left behind confirms the start: a first claim that was just made has none.
                     WHEN e.fence > 0 OR w.fence > 1 OR (
-                        w.fence = 1 AND (w.confirmed OR w.status NOT IN ('claimed', 'running', 'validating'))
+                        w.fence = 1 AND (w.confirmed OR w.status NOT IN ('claimed', 'running'))
                     ) THEN dibs.artifacts_of(s.n)
                 END, 'null') || ',[' || CASE
                     WHEN coalesce(w.open, e.open) > 0 THEN coalesce(
@@ -48,6 +48,9 @@ BEGIN
         CROSS JOIN LATERAL (SELECT * FROM dibs.specs s WHERE s.n = o.n OFFSET 0) s
         LEFT JOIN LATERAL (SELECT * FROM dibs.work w WHERE w.n = o.n OFFSET 0) w ON true
         LEFT JOIN LATERAL (SELECT * FROM dibs.ended e WHERE e.n = o.n OFFSET 0) e ON true
+        LEFT JOIN LATERAL (
+            SELECT * FROM dibs.submitted u WHERE w.status IN ('validating', 'waiting') AND u.n = o.n OFFSET 0
+        ) u ON true
         WHERE w.n IS NOT NULL OR e.n IS NOT NULL
     );
 END $$;
@@ -89,7 +92,7 @@ BEGIN
                         FROM dibs.edges x
                         CROSS JOIN LATERAL (SELECT p.id, p.spec FROM dibs.specs p WHERE p.n = x.parent OFFSET 0) p
                         LEFT JOIN LATERAL (SELECT f.output FROM dibs.ended f WHERE f.n = x.parent OFFSET 0) f ON true
-                        WHERE x.child = w.n
+                        WHERE x.child = w.n AND x.kind <> 'judge'
                     ), ''
                 )
                 ELSE ''
@@ -126,7 +129,7 @@ BEGIN
     INTO held, claims
     FROM unnest(p_ns, p_fences) WITH ORDINALITY AS o (n, fence, place)
     CROSS JOIN LATERAL (SELECT * FROM dibs.work w WHERE w.n = o.n OFFSET 0) w
-    WHERE w.status IN ('claimed', 'running', 'validating')
+    WHERE w.status IN ('claimed', 'running')
         AND (p_fences IS NULL OR w.fence = o.fence) AND (p_agent IS NULL OR w.agent = p_agent);
     RETURN '[' || dibs.whole(coalesce(held, '{}')) || ',[' || coalesce(claims, '') || ']]';
 END $$;

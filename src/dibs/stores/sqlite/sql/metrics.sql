@@ -51,7 +51,7 @@ WITH tries AS MATERIALIZED (
         CASE ?3 WHEN 'type' THEN type WHEN 'agent' THEN coalesce(agent, '') ELSE coalesce(model, '') END AS name,
         count(*) AS held, max(?4 - max(claimed_at, coalesce(renewed_at, 0))) AS delay
     FROM tasks INDEXED BY task_status
-    WHERE ?3 <> 'day' AND project = ?1 AND status IN ('claimed', 'running', 'validating') AND status <> 'ready'
+    WHERE ?3 <> 'day' AND project = ?1 AND status IN ('claimed', 'running') AND status <> 'ready'
     GROUP BY 1
 ), names AS (
     SELECT name FROM claims UNION SELECT name FROM created UNION SELECT name FROM cancelled UNION SELECT name FROM held

@@ -8,6 +8,4 @@ SELECT min(due_at) FROM (
     SELECT * FROM (SELECT due_at FROM tasks WHERE status = 'claimed' AND due_at IS NOT NULL AND lane IN lanes ORDER BY due_at LIMIT 1)
     UNION ALL
     SELECT * FROM (SELECT due_at FROM tasks WHERE status = 'running' AND due_at IS NOT NULL AND lane IN lanes ORDER BY due_at LIMIT 1)
-    UNION ALL
-    SELECT * FROM (SELECT due_at FROM tasks WHERE status = 'validating' AND due_at IS NOT NULL AND lane IN lanes ORDER BY due_at LIMIT 1)
 )
