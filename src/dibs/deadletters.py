@@ -119,17 +119,20 @@ class DeadLetters:
         payload: Any = None,
         delay: Any = 0,
         keep_steps: bool = True,
+        question: str | None = None,
     ) -> Task:
         """Decide about a dead letter: `retried`, `dropped` (cancelled), `escalated` (`to` whom) or `kept`.
 
         The decision is recorded in the task's `reviews` with its author; `payload`, `delay` and `keep_steps` are those
         of `retry`, and a retry with another payload is recorded as `retried_modified`. Raises IllegalTransition if the
-        task is no dead letter (any more), else what `retry` raises.
+        task is no dead letter (any more), else what `retry` raises. `escalated` asks `to` what shall become of it
+        (`question`, else the usual one): it is in their inbox, and the answer is a decision (see `answer`).
         """
         from dibs.rules import review
 
         id = id_of(task_id)
-        ruling = review.ruling(resolution, by=by, note=note, to=to, delay=delay, with_payload=payload is not None)
+        given = payload is not None
+        ruling = review.ruling(resolution, by=by, note=note, to=to, delay=delay, with_payload=given, question=question)
         ruling.keep_steps = keep_steps
         if payload is not None:
             ruling.payload, ruling.body_hash = await another_payload(self.store, id, payload)
@@ -145,12 +148,13 @@ class DeadLetters:
         note: str | None = None,
         to: str | None = None,
         delay: Any = 0,
+        question: str | None = None,
     ) -> list[Task | DibsError]:
         """Decide alike about many dead letters (`dead_letter_ids` names them), in commits of about a hundred; the task
         or an error each. Retry the oldest first: a task can only live again after the ones it depends on."""
         from dibs.rules import review
 
-        ruling = review.ruling(resolution, by=by, note=note, to=to, delay=delay, with_payload=False)
+        ruling = review.ruling(resolution, by=by, note=note, to=to, delay=delay, with_payload=False, question=question)
         return await self._review([id_of(task_id) for task_id in task_ids], ruling)
 
     async def _review(self, ids: list[str], ruling: Ruling) -> list[Task | DibsError]:

@@ -84,14 +84,20 @@ class People:
         """Answer an open question; its task goes on. Answering again with the same value is answered the same.
 
         An approval takes true or false: a task that is refused is cancelled, with what depends on it. A validation
-        takes true, or `{"approve": False, "reason": …}`: then the work is tried again, like any that failed. Raises
-        IllegalTransition if it was answered otherwise, or its task has ended.
+        takes true, or `{"approve": False, "reason": …}`: then the work is tried again, like any that failed. A decision
+        about a dead letter takes `retry`, `drop`, `keep`, an object with one of them as `do` and a `note`, or a note
+        alone (which keeps it); the answer is recorded as a review, and a retry finds it in its claim's `answers`.
+        Raises IllegalTransition if it was answered otherwise, or its task has ended.
         """
         from dibs import asking
         from dibs.rules import questions
 
         question = await self.get_question(question_id)
         body = asking.answer(question, value)
+        if question.kind == questions.DECISION:
+            # If it is dropped: what follows from a dead letter is not what follows from a cancelled task.
+            while await self.store.spread():
+                pass
         answered = await self.store.answer(question.id, body, optional(by, "by"))
         if answered.kind == questions.APPROVAL and not answered.answer:
             while await self.store.spread(cause=answered.task_id):

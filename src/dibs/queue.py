@@ -18,6 +18,7 @@ from dibs.artifacts.verbs import Artifacts
 from dibs.budgets import Budgets
 from dibs.deadletters import DeadLetters
 from dibs.errors import DibsError, Invalid, LeaseLost, NotFound
+from dibs.escalating import Escalating
 from dibs.locks import Locks
 from dibs.model.claim import Claim, News, Settled
 from dibs.model.ids import JUDGES, new_id
@@ -80,7 +81,7 @@ MAX_WAIT_S = 86_400.0
 MAX_LOG_CHARS = 10_000
 
 
-class Queue(Agents, Artifacts, Budgets, DeadLetters, Locks, Pausing, People):
+class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing, People):
     """A durable work queue on one store. Made by `dibs.connect`."""
 
     def __init__(
@@ -239,6 +240,7 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Locks, Pausing, People):
         key: str | None = None,
         budget: float | None = None,
         on_failure: str = "fail_fast",
+        escalation: Any = None,
         user: str | None = None,
         created_by: str | None = None,
         connection: Any = None,
@@ -246,12 +248,19 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Locks, Pausing, People):
         """Add a graph of tasks: all tasks and edges in one commit, or none.
 
         With `key`, adding the same graph again returns the dag that exists; another graph raises KeyReused.
-        `budget`: what all of it may cost, in USD. `connection`: as for `add`.
+        `budget`: what all of it may cost, in USD. `escalation`: what follows when its tasks keep failing, as for
+        `set_escalation`. `connection`: as for `add`.
         """
         allowed = None if budget is None else budgets.parse_amount(budget, "budget", "usd")
         if allowed is not None and connection is not None:
             raise Invalid("budget cannot be given with connection; use set_budget after the commit.", field="budget")
         given = [] if allowed is None else [f"budget {allowed}"]
+        ladder = None
+        if escalation is not None:
+            from dibs.rules.escalation import as_json, parse
+
+            ladder = as_json(parse(escalation))
+            given.append(f"escalation {ladder}")
         if not tasks:
             raise Invalid("a dag needs at least one task.", field="tasks")
         graph.parse_on_failure(on_failure)
@@ -265,6 +274,7 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Locks, Pausing, People):
             user=optional(user, "user"),
             created_by=optional(created_by, "created_by"),
             budget=allowed,
+            ladder=ladder,
         )
         inserted = await self._insert(tasks, dag=draft, connection=connection)
         if inserted.dag is not None:
@@ -534,7 +544,7 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Locks, Pausing, People):
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
         """End many claims in one commit; an answer or an error each. What depended on a dead letter ends too."""
         answers = await self.store.settle(settlements)
-        if any(settlement.next is Status.DEAD_LETTERED for settlement in settlements):
+        if any(isinstance(answer, Settled) and answer.status == Status.DEAD_LETTERED for answer in answers):
             while await self.store.spread():
                 pass
         await self._conclude_after(answers)

@@ -224,6 +224,7 @@ def failed(
         outcome=Outcome.RATE_LIMITED if verdict.limited else outcome,
         next=verdict.next,
         digest=BY_DUTY if by_duty else _digest(outcome.encode(), given.encode(), text.encode()),
+        used_up=verdict.used_up,
         delay_s=verdict.delay_s,
         counts_attempt=verdict.counts_attempt,
         counts_crash=verdict.counts_crash,

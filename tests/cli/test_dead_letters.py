@@ -266,6 +266,7 @@ def test_review_walks_the_groups_and_records_each_decision(dibs: Run, tmp_path: 
         screen.until("1 × c")
         screen.answer("what now?", "e")
         screen.answer("to whom?", "team:payments")
+        screen.answer("what shall they decide?", "Is it paid?")
         screen.answer("a note?", "")
         screen.until("1 × b")
         screen.answer("what now?", "d")
@@ -289,6 +290,8 @@ def test_review_walks_the_groups_and_records_each_decision(dibs: Run, tmp_path: 
         ["kept"],
     ]
     assert task(dibs, handed)["reviews"][0]["to"] == "team:payments"
+    [asked] = dibs("inbox", "--json", ok=True).json
+    assert (asked["id"], asked["question"]) == (task(dibs, handed)["reviews"][0]["question"], "Is it paid?")
     [file] = tmp_path.glob("dlq-review-20??-??-??.md")
     report = file.read_text(encoding="utf-8")
     for part in (
@@ -296,6 +299,7 @@ def test_review_walks_the_groups_and_records_each_decision(dibs: Run, tmp_path: 
         "## 1. 4 × many: retried",
         "decision: **kept**, by grace, 20",
         "escalated to team:payments",
+        "question: Is it paid?",
         r"note: \`gone\` \*now\*",
         "decision: **retried**, in 10m, by grace",
         "- cost: $2\n",

@@ -43,6 +43,7 @@ from tests.model.wishes import (
     FAILURES,
     FILTERS,
     GRAPHS,
+    LADDERS,
     NUMBERS,
     PAUSED,
     REGISTRATIONS,
@@ -120,10 +121,12 @@ class Stores(RuleBasedStateMachine):
         policy=st.sampled_from(["fail_fast", "continue", "threshold:1", "threshold:50%"]),
         key=st.sampled_from([None, None, "d"]),
         budget=st.sampled_from([None, None, 0.25, 1]),
+        ladder=st.none() | st.none() | LADDERS,
     )
-    def add_dag(self, graph: list[Any], policy: str, key: str | None, budget: float | None) -> None:
+    def add_dag(self, graph: list[Any], policy: str, key: str | None, budget: float | None, ladder: Any) -> None:
+        options: dict[str, Any] = {"on_failure": policy, "key": key, "budget": budget, "escalation": ladder}
         self._do(
-            lambda queue, _: queue.add_dag("Dag", self._graph(graph), on_failure=policy, key=key, budget=budget),
+            lambda queue, _: queue.add_dag("Dag", self._graph(graph), **options),
             faults=FAULTS_OF_DRAFTS,
         )
 
@@ -410,6 +413,32 @@ class Stores(RuleBasedStateMachine):
     def steer_breaker(self, type: str, verb: str) -> None:
         self._do(lambda queue, _: getattr(queue, f"{verb}_breaker")(type))
 
+    @rule(type=st.sampled_from([*TYPES, "*", None]), number=NUMBERS, ladder=LADDERS)
+    def set_escalation(self, type: str | None, number: int, ladder: Any) -> None:
+        whose = self._whose(type, number)
+        self._do(lambda queue, _: queue.set_escalation(ladder, **whose))
+
+    @rule(type=st.sampled_from([*TYPES, "*", None]), number=NUMBERS)
+    def clear_escalation(self, type: str | None, number: int) -> None:
+        whose = self._whose(type, number)
+        self._do(lambda queue, _: queue.clear_escalation(**whose))
+
+    @rule(ladder=LADDERS, failures=st.integers(1, 4), answer=ANSWERS)
+    def keep_failing(self, ladder: Any, failures: int, answer: Any) -> None:
+        """Whoever takes a task fails at it, whatever is done about that; a person who is asked may answer."""
+        self._do(lambda queue, _: queue.set_escalation(ladder, type="*"))
+        for number in range(failures):
+            before = len(self.claims)
+            self._do(lambda queue, _: queue.claim("ada", capabilities=("code", "web"), lease=3600))
+            if len(self.claims) == before:
+                break
+            claims, error = self.claims[-1], "no " + "abcd"[number]
+            self._do(lambda queue, world, claims=claims, error=error: queue.fail(claims[world], error))  # type: ignore[misc]
+        for question in self._asked():
+            if question["status"] == "open" and question["kind"] == "escalation":
+                self._do(lambda queue, _, question=question: queue.answer(question["id"], answer))  # type: ignore[misc]
+                break
+
     @rule(name=st.sampled_from(["l", "m"]), slots=st.sampled_from([1, 2]))
     def set_slots(self, name: str, slots: int) -> None:
         self._do(lambda queue, _: queue.set_slots(name, slots))
@@ -552,6 +581,11 @@ class Stores(RuleBasedStateMachine):
         """The questions there are."""
         return [question for task_id in self.tasks for question in self.known.get(f"{task_id} questions", ())]
 
+    def _whose(self, type: str | None, number: int) -> dict[str, Any]:
+        """Whose ladder: a type's, or that of one of the dags."""
+        dags = [] if type is not None else self.dags
+        return {"dag": dags[number % len(dags)]} if dags else {"type": type or "a"}
+
     def _scope(self, scope: str, number: int) -> str:
         return scope if scope != "dag" else f"dag:{self.dags[number % len(self.dags)]}" if self.dags else "global"
 
@@ -597,7 +631,9 @@ def _sound(task: dict[str, Any] | None) -> None:
         assert (task["status"] == Status.PENDING) == bool(task["blocked_by"]), task
     assert (task["status"] in HELD) == (task["lease_expires_at"] is not None), task
     assert (task["status"] == Status.RETRYING) == (task["retry_at"] is not None), task
-    assert task["attempts"] < task["max_attempts"], task
+    # A ladder may give a task more attempts than its own; but what may be started once is.
+    given = sum(each["do"] in ("reassign", "ask") for each in task["escalations"]) if task["max_attempts"] > 1 else 0
+    assert task["attempts"] < task["max_attempts"] + given, task
     assert task["crashes"] <= task["attempts"] <= task["fence"], task
 
 

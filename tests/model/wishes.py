@@ -93,7 +93,12 @@ ASKS = st.fixed_dictionaries(
     },
 )
 DEFAULTS = st.sampled_from([None, None, "as ever"])
-ANSWERS = st.sampled_from([True, True, False, 7, "red", {"approve": False, "reason": "no"}])
+ANSWERS = st.sampled_from(
+    [
+        *(True, True, False, 7, "red", {"approve": False, "reason": "no"}),
+        *("retry", "drop", {"do": "retry", "note": "once more"}),
+    ]
+)
 
 CONTRACTS = st.sampled_from(
     [
@@ -173,6 +178,7 @@ DECISIONS = st.sampled_from(
         {"resolution": "retried", "payload": {"new": True}},
         {"resolution": "dropped", "note": "enough"},
         {"resolution": "escalated", "to": "oncall"},
+        {"resolution": "escalated", "to": "grace", "question": "What now?"},
         {"resolution": "kept"},
         {"resolution": "kept"},
     ]
@@ -216,6 +222,19 @@ ENTRIES = st.sampled_from(
         Entry(kind="log", value=b'"line"'),
     ]
 )
+
+LADDERS = st.sampled_from(
+    [
+        [{"after": 1, "do": "notify", "to": "ops"}, {"after": 2, "do": "reassign", "agent": "ada"}],
+        [{"after": 1, "do": "reassign", "agent": "coder"}, {"after": 2, "do": "reassign", "model": "large"}],
+        [{"after": 1, "do": "reassign", "model": "tiny"}, {"after": 2, "do": "ask", "to": "grace"}],
+        [{"after": 1, "do": "ask", "to": "grace", "question": "Why?", "timeout": 5, "default": {"z": 1, "a": 2}}],
+        [{"after": 3, "do": "ask", "to": "grace", "timeout": 40}, {"after": 4, "do": "notify"}],
+        [{"after": 1, "do": "notify"}, {"after": 1, "do": "fail_dag"}],
+        [{"after": 1, "do": "ask", "to": "grace"}, {"after": 2, "do": "fail_dag"}],
+    ]
+)
+"""What follows when tasks keep failing."""
 
 PAUSED = st.sampled_from([{"type": "a"}, {"type": "b"}, {"agent": "ada"}, {"everything": True}])
 """What is paused and resumed."""

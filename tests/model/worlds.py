@@ -94,6 +94,7 @@ class World:
         known["stats"] = stats
         known["gates"] = plain(self.read(self.queue.gates()))
         known["breakers"] = plain(self.read(self.queue.breakers()))
+        known["ladders"] = plain(self.read(self.store.ladders("default")))
         known["budgets"] = plain(self.read(self.store.budgets("default")))
         known["locks"] = plain(self.read(self.store.locks("default")))
         return known

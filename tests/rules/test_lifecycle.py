@@ -70,8 +70,8 @@ def test_a_held_task_cannot_be_linked() -> None:
         assert not allowed(status, Verb.LINK)
 
 
-def test_a_lost_lease_never_makes_its_task_wait() -> None:
-    assert allowed(Status.RUNNING, Verb.EXPIRE) == {Status.READY, Status.DEAD_LETTERED}
+def test_a_lost_lease_makes_its_task_wait_for_nothing_but_a_person() -> None:
+    assert allowed(Status.RUNNING, Verb.EXPIRE) == {Status.READY, Status.WAITING, Status.DEAD_LETTERED}
 
 
 @pytest.mark.parametrize("status", [None, *Status])

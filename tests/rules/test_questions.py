@@ -22,6 +22,13 @@ def test_interrupted_work_goes_on_whatever_its_time_was() -> None:
     assert questions.after_answer("question", 1, open_edges=1, run_after=None, now=10) is Status.PENDING
 
 
+def test_what_is_asked_about_a_dead_letter_has_an_id_of_its_own_and_tells_the_error() -> None:
+    assert questions.decision_id("task_7", 2) == "q_7_d2"
+    assert questions.decision_text("no such file", "error") == "It was given up: no such file - retry, drop or keep it?"
+    assert "crash" in questions.decision_text(None, "crash")
+    assert "unknown" in questions.decision_text(None, None)
+
+
 def test_an_approved_task_begins_where_it_would_have_begun() -> None:
     assert questions.after_answer("approval", True, open_edges=1, run_after=99, now=10) is Status.PENDING
     assert questions.after_answer("approval", True, open_edges=0, run_after=99, now=10) is Status.SCHEDULED

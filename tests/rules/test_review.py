@@ -13,7 +13,17 @@ from dibs.model.deadgroup import DeadGroup
 from dibs.model.instants import seconds, to_micros
 from dibs.model.review import Resolution, Review
 from dibs.model.status import Outcome
-from dibs.rules.review import MAX_GROUPS, MAX_REVIEWS, in_order, lets_go, mark_of, past_instant, ruling, with_review
+from dibs.rules.review import (
+    MAX_GROUPS,
+    MAX_REVIEWS,
+    answered,
+    in_order,
+    lets_go,
+    mark_of,
+    past_instant,
+    ruling,
+    with_review,
+)
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -36,6 +46,32 @@ def test_an_escalation_names_somebody() -> None:
     with pytest.raises(Invalid) as caught:
         decide("escalated")
     assert caught.value.field == "to"
+
+
+def test_an_escalation_may_ask_something_in_particular() -> None:
+    assert decide("escalated", to="oncall", question="Is it paid?").question == "Is it paid?"
+    for word, options in (("kept", {"question": "why?"}), ("escalated", {"to": "oncall", "question": " "})):
+        with pytest.raises(Invalid) as caught:
+            decide(word, **options)
+        assert caught.value.field == "question"
+
+
+@pytest.mark.parametrize(
+    ("answer", "word", "note"),
+    [
+        ("retry", "retried", None),
+        (" Drop ", "dropped", None),
+        ("keep", "kept", None),
+        ("the page is gone", "kept", "the page is gone"),
+        ({"do": "retry", "note": "with care"}, "retried", "with care"),
+        ({"do": "drop"}, "dropped", None),
+        (7, "kept", None),
+    ],
+)
+def test_an_answer_is_a_decision(answer: Any, word: str, note: str | None) -> None:
+    decided = answered(answer, "grace")
+    assert (decided.resolution, decided.by, decided.note) == (Resolution(word), "grace", note)
+    assert answered(answer, None).by == "unknown"
 
 
 def test_a_retry_may_wait_and_may_have_another_payload() -> None:

@@ -27,7 +27,7 @@ LOKIS = {
 
 def read_settings(path: str) -> dict[str, dict[str, Any]]:
     """What to set for each type, all of it checked; `*` first."""
-    content = _content(path)
+    content = read_content(path)
     if not isinstance(content, dict) or not ({"breakers", "defaults", "overrides"} & content.keys()):
         raise Invalid(f"{path} says nothing about breakers: write [breakers.TYPE] with their settings", field="file")
     written = _ours(content["breakers"], path) if "breakers" in content else _lokis(content, path)
@@ -39,7 +39,8 @@ def read_settings(path: str) -> dict[str, dict[str, Any]]:
     return dict(sorted(written.items(), key=lambda item: item[0] != EVERY))
 
 
-def _content(path: str) -> Any:
+def read_content(path: str) -> Any:
+    """What a TOML, YAML or JSON file says."""
     content = read_file(path, "file")
     if len(content) > MAX_BYTES:
         raise Invalid(f"the file has more than {MAX_BYTES:,} bytes", field="file", code="too_large")

@@ -66,6 +66,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("pause", "pausing", "hand out nothing more of a type, to an agent, or at all"),
             ("resume", "pausing", "end a pause"),
             ("breaker", "breaker", "circuit breakers: stop handing out a type that keeps failing"),
+            ("escalation", "escalation", "what follows when tasks keep failing: reassign, ask …"),
             ("priority", "steer", "change how urgent a task is"),
             ("link", "steer", "make a task wait for others"),
             ("budget", "budget", "what may be spent, by type, user or dag: list, set, raise, remove"),
@@ -125,7 +126,14 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
         ("retry", "give dead-lettered tasks a new life"),
         ("drop", "give up dead-lettered tasks for good"),
         ("keep", "leave dead-lettered tasks as they are"),
-        ("escalate", "hand the decision to somebody"),
+        ("escalate", "ask somebody to decide"),
+    ),
+    "escalation": (
+        ("ls", "every ladder: what follows after how many failures"),
+        ("show", "the ladder of a type or dag"),
+        ("set", "say what follows after so many failures"),
+        ("clear", "forget the ladder of a type or dag"),
+        ("apply", "set ladders as dibs.toml says"),
     ),
 }
 

@@ -155,4 +155,5 @@ def print_reviews(reviews: Sequence[Review]) -> None:
             (f"  {review.resolution}{to}", "bold"),
             (f" by {review.by}, {instant(review.at)}", ""),
             (f": {review.note}" if review.note else "", ""),
+            (f" (question {review.question})" if review.question else "", "bright_black"),
         )

@@ -38,6 +38,7 @@ class Made(Struct, kw_only=True):
     refused: list[str]
     note: str | None = None
     to: str | None = None
+    question: str | None = None
     delay: str | None = None
     task_ids: list[str]
 
@@ -112,6 +113,8 @@ class Walk:
             options["to"] = _ask("to whom? (a person or a role) ")
         if any(not value for value in options.values()):
             return False
+        if choice == "e":
+            options["question"] = _ask("what shall they decide? (Enter for: retry, drop or keep it?) ") or None
         if choice in "dek":
             options["note"] = _ask("a note? (Enter for none) ") or None
         resolution = RESOLUTIONS[choice]
@@ -241,6 +244,7 @@ def section(made: Made, number: int) -> str:
     facts = (
         f"decision: **{_plain(made.resolution)}**{to}{later}, by {_plain(made.by)}, {wording.absolute(made.at)}",
         f"note: {_plain(made.note)}" if made.note else "",
+        f"question: {_plain(made.question)}" if made.question else "",
         f"dead letters: {made.count:,} of {group.count:,} in the group{refused}",
         f"poison pills: {group.poison_pills:,}" if group.poison_pills else "",
         f"died: {wording.absolute(group.first_at)} to {wording.absolute(group.last_at)}",

@@ -17,7 +17,7 @@ MAX_VALUES = 1_000_000
 CHARS_PER_VALUE = 100
 """How much text counts as one value more."""
 
-DAG_FIELDS = ("title", "tasks", "key", "budget", "on_failure", "user", "created_by")
+DAG_FIELDS = ("title", "tasks", "key", "budget", "on_failure", "escalation", "user", "created_by")
 TASK_FIELDS = NewTask.__struct_fields__
 RETRY_FIELDS = Retry.__struct_fields__
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dibs import settling
 from dibs.duties.desk import BATCH, Desk
 from dibs.errors import DibsError
+from dibs.model.claim import Settled
 from dibs.model.status import Status
 
 
@@ -15,7 +16,7 @@ async def expire(desk: Desk) -> int:
         return 0
     settlements = [settling.expired(item, draw=desk.draw(), poison=desk.poison) for item in found]
     answers = await desk.store.settle(settlements)
-    if any(settlement.next is Status.DEAD_LETTERED for settlement in settlements):
+    if any(isinstance(answer, Settled) and answer.status == Status.DEAD_LETTERED for answer in answers):
         while await desk.store.spread():
             pass
     return sum(not isinstance(answer, DibsError) for answer in answers)

@@ -12,11 +12,12 @@ class Question(Struct, kw_only=True, gc=False):
     """A question as dibs knows it at one moment. While it is open its task is `waiting`.
 
     Kinds: `question` (an agent asked it while it worked), `approval` (whether the task may run at all; the answer is
-    true or false) and `validation` (whether its output is what was asked for; the answer has `approve` and, if it is
-    not, a `reason`). Statuses: `open`, `answered`, `closed` (its task ended before anybody answered). `schema` says
-    what an answer must look like; `assignee` whom it is meant for. If nobody answers until `expires_at`, the task
-    goes on with `default`, or without one ends as a dead letter. `type` and `title` are the task's; `name` tells
-    the questions of one task apart.
+    true or false), `validation` (whether its output is what was asked for; the answer has `approve` and, if it is not,
+    a `reason`), `escalation` (a rung of its ladder asks how it shall go on) and `decision` (what shall become of a
+    dead letter: retry, drop, keep, or a note; its task is not waiting, it has ended). Statuses: `open`, `answered`,
+    `closed` (its task ended, or was decided about, before anybody answered). `schema` says what an answer must look
+    like; `assignee` whom it is meant for. If nobody answers until `expires_at`, the task goes on with `default`, or
+    without one ends as a dead letter. `type` and `title` are the task's; `name` tells the questions of one task apart.
     """
 
     id: str

@@ -19,7 +19,10 @@ class Resolution(StrEnum):
 
 
 class Review(Struct, kw_only=True, omit_defaults=True, gc=False):
-    """One decision about a task that was a dead letter after the claim `fence`. `to`: whom it was escalated to."""
+    """One decision about a task that was a dead letter after the claim `fence`.
+
+    `to`: whom it was escalated to; `question`: the id of what they were asked.
+    """
 
     resolution: Resolution
     by: str
@@ -27,3 +30,4 @@ class Review(Struct, kw_only=True, omit_defaults=True, gc=False):
     fence: int
     note: str | None = None
     to: str | None = None
+    question: str | None = None

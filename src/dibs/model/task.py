@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from dibs.model.artifact import Artifact
+from dibs.model.escalation import Escalation
 from dibs.model.retry import Retry
 from dibs.model.review import Review
 from dibs.model.status import Status
@@ -72,7 +73,7 @@ class NewTask(Struct, gc=False):
 class Task(Struct, kw_only=True, gc=False):
     """A task as dibs knows it at one moment. A snapshot: changing it changes nothing in the store."""
 
-    # What was asked for. These never change (payload: only by retry).
+    # What was asked for. These never change (payload: only by retry; assignee, models, provider: only by escalation).
     id: str
     type: str
     project: str = "default"
@@ -133,6 +134,7 @@ class Task(Struct, kw_only=True, gc=False):
     exit_code: int | None = None
     poison_pill: bool = False
     cancel_reason: str | None = None
+    escalations: tuple[Escalation, ...] = ()
     reviews: tuple[Review, ...] = ()
     cause: str | None = None
     overdue: bool = False

@@ -12,7 +12,8 @@ An agent **claims** a ready task and **starts** it; a claim may do both at once.
   in, and others judge it first. Then nobody holds it (`validating`): a judge, who is an agent with a
   task of its own, or a person (`waiting`) decides whether it is completed or rejected.
 - **fail**, **time out**, **expire** (the lease ran out): tried again at once (`ready`), later
-  (`retrying`), or never (`dead_lettered`). Work lost with its worker is never made to wait.
+  (`retrying`), or never (`dead_lettered`). Work lost with its worker is never made to wait, unless an
+  escalation asks a person first (`waiting`).
 - **release**, **limit** (the provider said slow down): given back unharmed, at once or after a delay.
 - **suspend**: it waits for tasks it spawned, `pending` like any task with open dependencies; if they
   have all ended already it is `ready`. **ask**: it waits for a person; the **answer** makes it ready. If
@@ -65,7 +66,7 @@ def _to(*statuses: Status) -> frozenset[Status]:
 
 
 _CANCELLED = _to(Status.CANCELLED)
-_TRIED_AGAIN = _to(Status.READY, Status.RETRYING, Status.DEAD_LETTERED)
+_TRIED_AGAIN = _to(Status.READY, Status.RETRYING, Status.WAITING, Status.DEAD_LETTERED)
 _GIVEN_BACK = _to(Status.READY, Status.RETRYING)
 _NEW_LIFE = _to(Status.PENDING, Status.SCHEDULED, Status.READY, Status.WAITING, Status.RETRYING)
 
@@ -73,7 +74,7 @@ _HOLDER_MAY = {
     Verb.COMPLETE: _to(Status.COMPLETED),
     Verb.FAIL: _TRIED_AGAIN,
     Verb.TIME_OUT: _TRIED_AGAIN,
-    Verb.EXPIRE: _to(Status.READY, Status.DEAD_LETTERED),
+    Verb.EXPIRE: _to(Status.READY, Status.WAITING, Status.DEAD_LETTERED),
     Verb.RELEASE: _GIVEN_BACK,
     Verb.SUSPEND: _to(Status.PENDING, Status.READY),
     Verb.LIMIT: _GIVEN_BACK,

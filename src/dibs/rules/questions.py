@@ -21,10 +21,22 @@ if TYPE_CHECKING:
     from dibs.model.question import Question
 
 OPEN, ANSWERED, CLOSED = "open", "answered", "closed"
-QUESTION, APPROVAL, VALIDATION = "question", "approval", "validation"
+QUESTION, APPROVAL, VALIDATION, DECISION = "question", "approval", "validation", "decision"
 
 APPROVAL_TEXT = "Shall this task run?"
 APPROVAL_SCHEMA = {"type": "boolean"}
+DECISION_SCHEMA = {
+    "type": ["string", "object"],
+    "minLength": 1,
+    "maxLength": 4_000,
+    "properties": {
+        "do": {"enum": ["retry", "drop", "keep"]},
+        "note": {"type": "string", "minLength": 1, "maxLength": 4_000},
+    },
+    "required": ["do"],
+    "additionalProperties": False,
+}
+"""What becomes of a dead letter: a word, a word with a note, or just a note."""
 
 VALIDATION_TEXT = "Is the output of this task what was asked for?"
 VALIDATION_SCHEMA = {
@@ -47,6 +59,16 @@ def approval_id(task_id: str, earlier: int) -> str:
     """The id of a task's approval, after so many `earlier` ones: derived, so that nobody else makes the same."""
     first = "q_" + task_id.removeprefix("task_")
     return f"{first}_{earlier + 1}" if earlier else first
+
+
+def decision_id(task_id: str, number: int) -> str:
+    """The id of the question what shall become of a dead letter, the `number`th that was asked about this task."""
+    return f"q_{task_id.removeprefix('task_')}_d{number}"
+
+
+def decision_text(error: str | None, reason: str | None) -> str:
+    """What is asked about a dead letter, unless whoever hands it on asks something else."""
+    return f"It was given up: {(error or reason or 'unknown')[:_SHOWN_CHARS]} - retry, drop or keep it?"
 
 
 def after_answer(kind: str, answer: Any, *, open_edges: int, run_after: int | None, now: int) -> Status:

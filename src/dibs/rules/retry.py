@@ -90,7 +90,8 @@ class PoisonPolicy(Struct, frozen=True):
 class Verdict(Struct, frozen=True, kw_only=True):
     """What becomes of a task after a failure.
 
-    `fallback`: the next claim offers its fallback models. `limited`: a rate limit, which is not counted.
+    `fallback`: the next claim offers its fallback models. `limited`: a rate limit, which is not counted. `used_up`: a
+    dead letter only because no attempt is left, which an escalation may change.
     """
 
     next: Status
@@ -103,6 +104,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     fallback: bool = False
     fingerprint: str | None = None
     limited: bool = False
+    used_up: bool = False
 
 
 _DEFAULT_POISON = PoisonPolicy()
@@ -220,14 +222,18 @@ def after_failure(
     poisonous = (crashed and task.crashes + 1 >= poison.crashes) or (
         poison.enabled and mark is not None and _repeats(task, previous, agent, mark, poison)
     )
-    if poisonous or not failure.retry or attempts >= task.max_attempts or not retryable(policy, failure.reason):
+    hopeless = poisonous or not failure.retry or not retryable(policy, failure.reason)
+    if hopeless or attempts >= task.max_attempts:
         return Verdict(
             next=Status.DEAD_LETTERED,
             counts_attempt=True,
             counts_crash=crashed,
             poison_pill=poisonous,
             reason="poison_pill" if poisonous else failure.reason,
+            fallback=not hopeless and uses_fallback(task.fallback_models, attempts),
             fingerprint=mark,
+            # What may be started only once is not started again by an escalation either.
+            used_up=not hopeless and task.max_attempts > 1,
         )
     if expired:
         wait = 0.0

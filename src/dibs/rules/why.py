@@ -8,7 +8,7 @@ from dibs.model.agent import AgentStatus
 from dibs.model.instants import from_micros
 from dibs.model.status import HELD, Status
 from dibs.model.views import Agent, Blocker, Budget, Lane, Lock, Why
-from dibs.rules import budgets, closing, providers
+from dibs.rules import budgets, closing, escalation, providers
 from dibs.rules.agents import can_take, is_full, is_live
 from dibs.rules.matching import ANYBODY_BUT, is_meant, models_of
 from dibs.rules.questions import APPROVAL, OPEN, QUESTION, VALIDATION
@@ -69,6 +69,8 @@ def explain(
         sentence, blockers = _held(task, now)
     else:
         sentence, blockers = _final(task)
+    if task.escalations and task.status is not Status.COMPLETED:
+        blockers.append(_escalated(task))
     return Why(task_id=task.id, status=task.status.value, explanation=sentence, blockers=blockers)
 
 
@@ -90,7 +92,7 @@ def _pending(parents: Sequence[Task]) -> tuple[str, list[Blocker]]:
 def _waiting(parents: Sequence[Task], questions: Sequence[Question], now: int) -> tuple[str, list[Blocker]]:
     blockers = [
         Blocker(
-            kind=QUESTION if question.kind == VALIDATION else question.kind,
+            kind=APPROVAL if question.kind == APPROVAL else QUESTION,
             detail=f"{question.id}{f' for {question.assignee}' if question.assignee else ''}: {question.question}",
             ids=[question.id],
             until=question.expires_at,
@@ -100,9 +102,12 @@ def _waiting(parents: Sequence[Task], questions: Sequence[Question], now: int) -
     ]
     approval = any(question.kind == APPROVAL for question in questions)
     ends = next((f"; its time ends {_distance(q.expires_at, now)}" for q in questions if q.expires_at), "")
+    asks = any(question.kind == escalation.KIND for question in questions)
     sentence = "It waits to be approved." if approval else f"It waits for a person to answer{ends}."
     if any(question.kind == VALIDATION for question in questions):
         sentence = "Its work is done, and a person has to say whether it is what was asked for."
+    if asks:
+        sentence = f"It keeps failing, and waits for a person to say how it shall go on{ends}."
     return sentence, blockers + (_pending(parents)[1] if parents else [])
 
 
@@ -308,6 +313,10 @@ def _final(task: Task) -> tuple[str, list[Blocker]]:
         what = "a poison pill and was given up" if task.poison_pill else f"a dead letter ({task.reason})"
         sentence = f"It is {what} after {task.attempts} attempt{'' if task.attempts == 1 else 's'}."
         help = f"dibs history {task.id}; dibs retry {task.id}"
+        last = task.reviews[-1] if task.reviews else None
+        if last is not None and last.question is not None and last.fence == task.fence:
+            sentence = f"{sentence[:-1]}; {last.to} was asked what shall become of it."
+            help = f"dibs answer {last.question} retry (or drop, or keep); {help}"
     elif task.cause is not None and task.cause != task.id:
         sentence = f"It was cancelled ({task.reason}) because of {task.cause}."
         help = f"dibs why {task.cause}; retrying that one brings this one back"
@@ -317,6 +326,18 @@ def _final(task: Task) -> tuple[str, list[Blocker]]:
         help = f"dibs retry {task.id}"
     detail = _first_line(task.error) if task.error else sentence
     return sentence, [Blocker(kind="final", detail=detail, ids=[task.cause] if task.cause else [], help=help)]
+
+
+def _escalated(task: Task) -> Blocker:
+    """What was done because it kept failing, and what helps after the last of that."""
+    last = task.escalations[-1]
+    detail = "; ".join(f"after {each.after} failed: {escalation.in_words(each)}" for each in task.escalations)
+    help = f"dibs history {task.id}"
+    if last.agent is not None:
+        help = f"it is for {last.agent} now: see that this agent runs"
+    elif last.model is not None:
+        help = f"it is for the model {last.model} now: see that an agent with it runs"
+    return Blocker(kind=escalation.KIND, detail=detail, ids=[last.question] if last.question else [], help=help)
 
 
 def _fits(task: Task, agent: Agent) -> bool:

@@ -61,14 +61,24 @@ Rules that hold for every method:
   progress or a note), `task.released` (reason), `task.retrying`, `task.completed`, `task.dead_lettered`,
   `task.cancelled`, `task.expired` (before the event of what follows), `task.overdue`. A claim with start emits both
   claimed and started. A task whose work was handed in emits `task.validating`. A task suspended on its
-  children emits `task.released` with reason `suspended`. A decision about
-  a dead letter emits `task.reviewed`, after what it did to the task. `task.waiting` and
+  children emits `task.released` with reason `suspended`. A decision about a dead letter emits `task.reviewed`, after
+  what it did to the task. A rung that is taken emits `task.escalated`. `task.waiting` and
   `task.answered` have the kind of the question as their reason and name it in their data (`question`; `by`: who
   answered). Events of agents (`agent.…`) name the agent and neither task nor dag. `seq` is dense in commit order.
-- **Questions.** A waiting task has exactly one open question, and no other task has one. Edges into it resolve as ever;
-  it stays waiting. Whatever ends a waiting task closes its question. A task with `approval` that is inserted, or
-  revived, is waiting for an approval opened with it (`rules.questions.approval_id`, the next one of the task), unless
-  it is cancelled in the same moment.
+- **Escalation.** A failure (`rules.escalation.is_failure`) takes rungs of the ladder of its task: the first that is set
+  of `rules.escalation.scopes_for`. Which, and where they move it, says `rules.escalation.step`, in the commit that
+  settles the claim, whoever does. Each is added to the task's `escalations` and told: `task.escalated`, reason its
+  action, data `rules.escalation.event_data`, after `task.expired` and before the event of where the task goes.
+  `reassign` makes an agent the task's `assignee`, or a model its only one of `models` (`fallback_models` and
+  `provider` none), and moves it to that lane, after the fallback that the settlement may ask for. `ask` opens a
+  question of kind `escalation` (`question_id`, `question_name`, `question_text`); `task.waiting` has the data of the
+  event in whose place it is. A dead letter with `fail_dag` among its `escalations` fails its dag whatever its policy
+  says. Reviving a task empties `escalations`. Nobody else pays for ladders.
+- **Questions.** A waiting task has exactly one open question, and no other task has one — but a dead letter whose last
+  decision is `escalated` has one of kind `decision`, which the next decision about it, or its revival, closes. Edges
+  into a waiting task resolve as ever; it stays waiting. Whatever ends it closes its question. A task with `approval`
+  that is inserted, or revived, is waiting for an approval opened with it (`rules.questions.approval_id`, the next one
+  of the task), unless it is cancelled in the same moment.
 - **Locks.** A task names the locks it needs (`task.locks`). A lock has one slot unless `set_slots` gave it more.
   A claim takes a hold on each of its task's locks under the new fence, all or none; the holds end with the claim,
   however it ends (of a task cancelled while held: when its attempt is written). A lock *admits* a task as
@@ -317,6 +327,9 @@ class Store(Protocol):
         `rules.questions.after_answer` says. Cancelled: by request, with `rules.questions.refusal` as its
         `cancel_reason`, and spread; the caller goes on with `spread(cause=task_id)`.
 
+        Of kind `decision`: `task.answered`, then as `review` with `rules.review.answered` of the value and who answered
+        (else the assignee); what that refuses is refused, and nothing changes.
+
         Answered before with an equal value: the question as it is. With another, or closed: IllegalTransition.
         Unknown: NotFound, field `question_id`.
         """
@@ -390,6 +403,9 @@ class Store(Protocol):
         Nothing spreads, that has happened; a dag that has ended stays as it ended. `escalated`, `kept`: it stays a dead
         letter. Then the decision is added to the task's `reviews` (`rules.review.with_review`), with now and the fence
         of the claim that died, and told: `task.reviewed`, reason the resolution, data `by`, `note`, `to` as given.
+        `escalated` also opens a question of kind `decision` to `to`: `rules.questions.decision_id` (the next one of the
+        task), name `decision:NUMBER`, `DECISION_SCHEMA`, the ruling's `question` or `decision_text`; its id is in the
+        decision and in the event's data (`question`). Any decision closes the question that was open.
         From then on, until it is dead-lettered anew, it counts as reviewed. Not a dead letter: IllegalTransition.
         """
         ...
@@ -425,6 +441,16 @@ class Store(Protocol):
     async def steer_breaker(self, project: str, type: str, to: str, reason: str | None) -> None:
         """`open` the breaker of a type from now on, `close` it, or `reset` it: closed, and nothing remembered or set.
         Emits `breaker.opened` or `breaker.closed` if its state changes."""
+        ...
+
+    async def set_ladder(self, project: str, scope: str, ladder: str | None) -> bool:
+        """Keep a ladder (as `rules.escalation.as_json` has it) for `type:NAME` or `dag:ID`, or forget it (None);
+        whether there was one. An unknown dag (virtual ones are known): NotFound, field `dag`. It holds for every
+        failure that is settled from then on. Those of a dag are forgotten when it is pruned."""
+        ...
+
+    async def ladders(self, project: str) -> dict[str, str]:
+        """Every ladder, by its scope."""
         ...
 
     async def reprioritise(self, task_id: str, priority: float) -> Task:

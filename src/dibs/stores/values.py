@@ -14,6 +14,7 @@ from dibs.model.artifact import Artifact
 from dibs.model.attempt import Limited
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag
+from dibs.model.escalation import Rung
 from dibs.model.question import Question
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
@@ -95,7 +96,7 @@ class LateDrafts(list[Draft]):
 
 class DagDraft(Struct, kw_only=True):
     """A dag to create with the tasks of the same call. `body_hash` is set when `key` is. `budget`: what all of it may
-    cost, in parts of USD (`rules.budgets`)."""
+    cost, in parts of USD (`rules.budgets`). `ladder`: of its own, as `rules.escalation.as_json` has it."""
 
     id: str
     project: str = "default"
@@ -105,6 +106,7 @@ class DagDraft(Struct, kw_only=True):
     on_failure: str = "fail_fast"
     user: str | None = None
     created_by: str | None = None
+    ladder: str | None = None
     budget: int | None = None
 
 
@@ -269,6 +271,9 @@ class Settlement(Struct, kw_only=True, gc=False):
     `output` and `decision` are JSON; `memory` goes into the event as its data.
     SUBMITTED leads to VALIDATING: the work is handed in. `concludes` is what was found about such work: COMPLETED or
     REJECTED, under the fence it was done under.
+    `used_up`: it is a dead letter only because no attempt is left; a ladder may give it another (`rules.escalation`).
+    The store itself fills in `rungs`, with what this failure takes of the task's ladder, and changes `next` as they
+    say, also to WAITING.
     """
 
     task_id: str
@@ -276,6 +281,8 @@ class Settlement(Struct, kw_only=True, gc=False):
     outcome: Outcome
     next: Status
     digest: str
+    used_up: bool = False
+    rungs: tuple[Rung, ...] = ()
     delay_s: float = 0.0
     counts_attempt: bool = True
     counts_crash: bool = False

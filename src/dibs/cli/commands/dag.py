@@ -114,9 +114,9 @@ COMMANDS = {
         submit_arguments,
         submit,
         about="""
-The file: title, tasks, and optionally key, on_failure (fail_fast, continue, threshold:3, threshold:20%), user,
-created_by. Each task: type, and optionally ref, title, payload, after, after_ended, priority … as in `dibs add`.
-`after` lists refs of the same file, or ids.
+The file: title, tasks, and optionally key, on_failure (fail_fast, continue, threshold:3, threshold:20%), escalation
+(a list of rungs, as in `dibs escalation set`), user, created_by. Each task: type, and optionally ref, title, payload,
+after, after_ended, priority … as in `dibs add`. `after` lists refs of the same file, or ids.
 
 Prints the dag's id.
 """,

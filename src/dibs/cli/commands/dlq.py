@@ -136,6 +136,7 @@ def _delay(parser: ArgumentParser) -> None:
 
 def _to(parser: ArgumentParser) -> None:
     parser.add_argument("--to", metavar="WHO", required=True, help="a person or a role")
+    parser.add_argument("--question", metavar="TEXT", help="what they are asked; default: retry, drop or keep it?")
 
 
 def retry(args: Namespace) -> int:
@@ -170,7 +171,7 @@ def _decide(args: Namespace, resolution: str, verb: str) -> int:
             return 0
         if not args.ids and not args.yes and not _agreed(f"{verb} {_counted(len(ids))}", len(ids)):
             return NOTHING_TO_DO
-        answers = queue.review_many(ids, resolution, by=author(args), **given(args, "note", "delay", "to"))
+        answers = queue.review_many(ids, resolution, by=author(args), **given(args, "note", "delay", "to", "question"))
     done = [answer for answer in answers if not isinstance(answer, DibsError)]
     refused = [answer for answer in answers if isinstance(answer, DibsError)]
     if args.json and (done or not refused):
@@ -289,7 +290,9 @@ COMMANDS = {
     "dlq escalate": Command(
         lambda parser: _decision_arguments(parser, _to),
         escalate,
-        about=_BULK + "They stay dead letters until somebody decides otherwise. Prints their ids.",
-        example="dibs dlq escalate --type billing --to team:payments",
+        about=_BULK + "Each is a question in the inbox of whom you name, who answers retry, drop, keep, or with a"
+        ' note; {"do": "retry", "note": "…"} says both. They stay dead letters until then. Prints their ids.',
+        example='dibs dlq escalate task_01j… --to team:payments --question "Is the card valid?"\n'
+        "dibs inbox --assignee team:payments\ndibs answer q_01j…_d1 retry --by grace",
     ),
 }

@@ -137,6 +137,12 @@ def show(args: Namespace) -> int:
     if attempts:
         print_heading("attempts")
         _print_attempts(attempts)
+    if task.escalations:
+        from dibs.rules.escalation import in_words
+
+        print_heading("escalated")
+        for taken in task.escalations:
+            print_line((f"  {in_words(taken)}", "bold"), (f" after {taken.after} failed, {when()(taken.at)}", ""))
     if task.reviews:
         from dibs.cli.deadletters import print_reviews
 

@@ -8,6 +8,7 @@ import msgspec
 
 from dibs.model.instants import seconds
 from dibs.model.question import Question
+from dibs.model.review import Resolution
 from dibs.model.status import Outcome, Status
 from dibs.rules import questions
 from dibs.stores import refusals
@@ -72,6 +73,11 @@ def answer(state: State, question_id: str, value: bytes, by: str | None) -> Ques
     if inquiry.status != questions.ANSWERED or inquiry.answer != value:
         if inquiry.status != questions.OPEN:
             raise refusals.question_over(question_id, inquiry.status)
+        if inquiry.kind == questions.DECISION:
+            # It needs all of this module.
+            from dibs.stores.memory import deadletters
+
+            deadletters.refuse(state, inquiry, value)
         _take(state, inquiry, value, by)
     return question_of(state, inquiry)
 
@@ -84,6 +90,11 @@ def _take(state: State, inquiry: Inquiry, value: bytes, by: str | None) -> None:
     inquiry.answered_by = by
     inquiry.answered_at = state.now
     state.emit("task.answered", record, reason=inquiry.kind, data={"question": inquiry.id, "by": by})
+    if inquiry.kind == questions.DECISION:
+        from dibs.stores.memory import deadletters
+
+        deadletters.decide(state, record, inquiry)
+        return
     status = questions.after_answer(
         inquiry.kind, decoded(value), open_edges=record.open_edges, run_after=record.run_after, now=state.now
     )
@@ -183,7 +194,9 @@ def check(state: State) -> list[str]:
     wrong = []
     for record in state.tasks.values():
         still_open = sum(inquiry.status == questions.OPEN for inquiry in record.inquiries)
-        if still_open != (record.status is Status.WAITING):
+        decides = sum(inquiry.kind == questions.DECISION for inquiry in record.inquiries)
+        escalated = bool(decides) and record.resolution == Resolution.ESCALATED
+        if still_open != (record.status is Status.WAITING or escalated):
             wrong.append(f"Task {record.id} is {record.status}, but has {still_open} open questions.")
     return wrong
 

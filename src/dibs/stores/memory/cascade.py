@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dibs.model.status import DagStatus, Status
+from dibs.rules.escalation import fails_dag
 from dibs.stores import refusals
 from dibs.stores.memory import dags, moving
 
@@ -88,7 +89,7 @@ def _apply_consequences(state: State, record: Record, ended: list[str], limit: i
         children = state.children.get(record.id, [])
         return _cancel_all(state, record, children, "parent_cancelled", ended, limit)
     dag = state.dags.get(record.dag_id)
-    if dag is not None and not dag.closed and dags.fails_now(dag):
+    if dag is not None and not dag.closed and (fails_dag(record.spec.escalations) or dags.fails_now(dag)):
         dags.close(state, dag, DagStatus.FAILED, cause=record.origin)
         _sweep(state, dag, ended, limit)
     return True

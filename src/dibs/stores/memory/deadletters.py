@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
 from msgspec.structs import replace
 
 from dibs.errors import DibsError
@@ -11,12 +12,14 @@ from dibs.model.deadgroup import DeadGroup
 from dibs.model.instants import from_micros
 from dibs.model.review import Resolution, Review
 from dibs.model.status import Status
+from dibs.rules import questions
 from dibs.rules import review as rules
 from dibs.rules.usage import plus
 from dibs.stores import refusals
-from dibs.stores.memory import dags, reviving
+from dibs.stores.memory import dags, moving, reviving
 from dibs.stores.memory.reading import contains
-from dibs.stores.memory.snapshots import task_of
+from dibs.stores.memory.snapshots import decoded, task_of
+from dibs.stores.memory.state import Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -57,12 +60,16 @@ def _review(state: State, record: Record, ruling: Ruling) -> Task:
     if record.status is not Status.DEAD_LETTERED:
         raise refusals.no_dead_letter(record.id, record.status)
     fence = record.fence
+    question = None
     if ruling.retries:
         reviving.revive(state, record.id, ruling.payload, ruling.body_hash, ruling.delay_s, ruling.keep_steps)
     else:
+        moving.close_inquiries(record)
         record.resolution, record.reviewed_at = ruling.resolution, state.now
         if ruling.resolution is Resolution.DROPPED:
             _drop(state, record, ruling.note)
+        elif ruling.resolution is Resolution.ESCALATED:
+            question = _ask(state, record, ruling)
     decision = Review(
         resolution=ruling.resolution,
         by=ruling.by,
@@ -70,11 +77,41 @@ def _review(state: State, record: Record, ruling: Ruling) -> Task:
         fence=fence,
         note=ruling.note,
         to=ruling.to,
+        question=question,
     )
     record.spec = replace(record.spec, reviews=rules.with_review(record.spec.reviews, decision))
     state.file(record)
-    state.emit("task.reviewed", record, reason=ruling.resolution, data=dict(ruling.told))
+    data = ruling.told if question is None else {**ruling.told, "question": question}
+    state.emit("task.reviewed", record, reason=ruling.resolution, data=dict(data))
     return task_of(state, record)
+
+
+def refuse(state: State, inquiry: Inquiry, value: bytes) -> None:
+    """Raises what `decide` would, were this the answer."""
+    if rules.answered(decoded(value), None).retries:
+        reviving.refuse(state, inquiry.task_id)
+
+
+def decide(state: State, record: Record, inquiry: Inquiry) -> None:
+    """Somebody was asked what shall become of a dead letter, and has answered."""
+    _review(state, record, rules.answered(decoded(inquiry.answer), inquiry.answered_by or inquiry.assignee))
+
+
+def _ask(state: State, record: Record, ruling: Ruling) -> str:
+    """Ask whom it is escalated to; the id of the question."""
+    number = 1 + sum(inquiry.kind == questions.DECISION for inquiry in record.inquiries)
+    inquiry = Inquiry(
+        id=questions.decision_id(record.id, number),
+        task_id=record.id,
+        kind=questions.DECISION,
+        name=f"{questions.DECISION}:{number}",
+        question=ruling.question or questions.decision_text(record.error, record.reason),
+        schema=msgspec.json.encode(questions.DECISION_SCHEMA),
+        assignee=ruling.to,
+        asked_at=state.now,
+    )
+    moving.add_inquiry(state, record, inquiry)
+    return inquiry.id
 
 
 def _drop(state: State, record: Record, note: str | None) -> None:

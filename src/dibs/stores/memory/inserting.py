@@ -13,7 +13,7 @@ from dibs.model.instants import to_micros
 from dibs.model.status import ENDED_BADLY, DagStatus, Outcome, Status
 from dibs.rules import graph
 from dibs.stores import refusals
-from dibs.stores.memory import asking, budgets, dags, journal, linking, moving
+from dibs.stores.memory import asking, budgets, dags, escalating, journal, linking, moving
 from dibs.stores.memory.snapshots import task_of
 from dibs.stores.memory.state import DagRecord, Record
 from dibs.stores.values import Dependency, Draft, Entry, Inserted
@@ -205,6 +205,8 @@ def _apply(state: State, insertion: Insertion, plan: _Plan, spawner: Record | No
         dags.create(state, _dag_record(insertion.dag, plan.ids, state.now))
         if insertion.dag.budget is not None:
             budgets.give(state, insertion.dag.project, f"dag:{insertion.dag.id}", "usd", insertion.dag.budget, 0)
+        if insertion.dag.ladder is not None:
+            escalating.set_ladder(state, insertion.dag.project, f"dag:{insertion.dag.id}", insertion.dag.ladder)
         # Its drafts may all be answered by tasks of other dags; then it has ended already.
         state.stirred[insertion.dag.id] = None
     for planned in plan.new.values():

@@ -73,11 +73,14 @@ def add_inquiry(state: State, record: Record, inquiry: Inquiry) -> None:
     state.inquiries[inquiry.id] = inquiry
 
 
-def wait_for_answer(state: State, record: Record, inquiry: Inquiry, agent: str | None = None) -> None:
+def wait_for_answer(
+    state: State, record: Record, inquiry: Inquiry, agent: str | None = None, data: dict[str, Any] | None = None
+) -> None:
     """It waits for a person; `agent` asked."""
     state.move(record, Status.WAITING)
     state.file(record)
-    state.emit("task.waiting", record, agent=agent, reason=inquiry.kind, data={"question": inquiry.id})
+    told = {**(data or {}), "question": inquiry.id}
+    state.emit("task.waiting", record, agent=agent, reason=inquiry.kind, data=told)
 
 
 def close_inquiries(record: Record) -> None:

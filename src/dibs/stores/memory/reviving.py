@@ -60,6 +60,17 @@ def revive(
     return task_of(state, record)
 
 
+def refuse(state: State, task_id: str) -> None:
+    """Raises what `revive` would, without another payload."""
+    record = state.get(task_id)
+    lifecycle.check(record.status, lifecycle.Verb.RETRY, task_id)
+    stopper = _failed_parent(state, record, coming_back={})
+    if stopper is not None:
+        raise refusals.waits_for(task_id, stopper.id, stopper.status)
+    coming_back, _ = _who_comes_back(state, record)
+    _check_keys(state, coming_back, {each.id: each.spec.key for each in coming_back.values()})
+
+
 def _who_comes_back(state: State, record: Record) -> tuple[dict[str, Record], list[tuple[Record, str]]]:
     """The task and those it took down; beside them those that another failure still keeps down, with it."""
     followers = [
@@ -120,6 +131,9 @@ def _reset(state: State, record: Record) -> None:
     record.attempts = record.crashes = record.releases = 0
     record.error = record.reason = record.cancel_reason = record.cause = None
     record.resolution = record.reviewed_at = None
+    if record.spec.escalations:
+        record.spec = replace(record.spec, escalations=())
+    moving.close_inquiries(record)
     record.exit_code = None
     validating.forget(record)
     record.poison_pill = False

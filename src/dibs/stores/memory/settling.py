@@ -11,7 +11,17 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import FAILURES, Outcome, Status
 from dibs.rules.providers import slow_down_s
 from dibs.stores import refusals
-from dibs.stores.memory import artifacts, breakers, budgets, cascade, moving, providers, registry, validating
+from dibs.stores.memory import (
+    artifacts,
+    breakers,
+    budgets,
+    cascade,
+    escalating,
+    moving,
+    providers,
+    registry,
+    validating,
+)
 from dibs.stores.memory.snapshots import instant
 from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
@@ -86,7 +96,7 @@ def settle(state: State, settlement: Settlement) -> Settled | DibsError:
         return refusals.lease_lost(record.id, settlement.fence)
     if settlement.outcome not in ENDS_ANY_TIME and record.over_timeout(state.now):
         return refusals.over_timeout(record.id, settlement.fence, record.timeout_s)
-    return _apply(state, record, settlement)
+    return _apply(state, record, escalating.climbed(state, record, settlement))
 
 
 def _settled_before(state: State, record: Record, settlement: Settlement) -> Settled | DibsError:
@@ -135,6 +145,8 @@ def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
         state.emit("task.expired", record, agent=agent, reason=settlement.reason)
     elif settlement.outcome is Outcome.RELEASED:
         state.emit("task.released", record, agent=agent, reason=settlement.reason)
+    if settlement.rungs:
+        escalating.take(state, record, settlement, agent)
     _move_on(state, record, settlement, agent)
     breakers.note_ending(state, record, settlement)
     providers.note_ending(state, record, settlement)
@@ -198,7 +210,11 @@ def _move_on(state: State, record: Record, settlement: Settlement, agent: str | 
         record.agent = None
         if settlement.fallback and record.fallback_lane is not None:
             _change_lane(state, record, record.fallback_lane)
-        if settlement.next is Status.RETRYING:
+        if settlement.rungs:
+            escalating.reassign(state, record, settlement.rungs)
+        if settlement.next is Status.WAITING:
+            escalating.wait(state, record, settlement, agent)
+        elif settlement.next is Status.RETRYING:
             state.move(record, Status.RETRYING)
             state.file(record)
             state.emit("task.retrying", record, agent=agent, reason=reason, data=memory)

@@ -29,6 +29,7 @@ from dibs.stores.values import Entry, LaneKey, Usage
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dibs.model.escalation import Rung
     from dibs.rules.breaker import Override, Verdict
     from dibs.rules.breaker import Record as Breaker
     from dibs.rules.closing import Pause
@@ -315,6 +316,8 @@ class State:
         self.pauses: dict[tuple[str, str], Pause] = {}
         self.breakers: dict[tuple[str, str], Breaker] = {}
         self.overrides: dict[tuple[str, str], Override] = {}
+        self.ladders: dict[tuple[str, str], tuple[Rung, ...]] = {}
+        """By project and scope."""
         self.endings: list[tuple[tuple[str, str], tuple[str, int], Verdict]] = []
         """What the claims that this step settled say about their types."""
         self.backoffs: dict[tuple[str, str], Backoff] = {}
@@ -476,6 +479,7 @@ class State:
                 for name, budget in self.budgets.items()
                 if name[0] != record.spec.project or not name[1].startswith(parked_on(f"dag:{record.dag_id}", ""))
             }
+            self.ladders.pop((record.spec.project, f"dag:{record.dag_id}"), None)
             self.grown.pop(record.dag_id, None)
             self.closing.pop(record.dag_id, None)
         self.changed = True

@@ -14,6 +14,7 @@ from dibs.stores.memory import (
     cascade,
     claiming,
     deadletters,
+    escalating,
     inserting,
     journal,
     linking,
@@ -224,6 +225,14 @@ class MemoryStore:
         with self._shared as state:
             pausing.tend_if_due(state)
             breakers.steer_breaker(state, project, type, to, reason)
+
+    async def set_ladder(self, project: str, scope: str, ladder: str | None) -> bool:
+        with self._shared as state:
+            return escalating.set_ladder(state, project, scope, ladder)
+
+    async def ladders(self, project: str) -> dict[str, str]:
+        with self._shared as state:
+            return escalating.ladders(state, project)
 
     # Agents
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from dibs.model.question import Question
-from dibs.rules import questions
+from dibs.rules import questions, review
 from dibs.stores.postgres.cascade import spread_after
 from dibs.stores.postgres.rows import instant
 from dibs.stores.values import Asked
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dibs.stores.values import Ask
 
 _ASK = "SELECT suspended, asked FROM dibs.ask($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
-_ANSWER = "SELECT asked, task, more FROM dibs.answer($1, $2, $3, $4, $5)"
+_ANSWER = "SELECT asked, task, more FROM dibs.answer($1, $2, $3, $4, $5, $6, $7)"
 _LAPSE = "SELECT dibs.lapse($1, $2)"
 _INBOX = "SELECT dibs.inbox($1, $2, $3)"
 _ONE = "SELECT dibs.asked(ARRAY[$1])"
@@ -67,8 +67,17 @@ async def ask(engine: Engine, ask: Ask) -> Asked:
 
 async def answer(engine: Engine, question_id: str, value: bytes, by: str | None) -> Question:
     """Take an answer to an open question; the same answer again is answered as before."""
+    # What it would decide about a dead letter; other questions do not look at it.
+    decided = review.answered(msgspec.json.decode(value), by)
     [(asked, task, more)] = await engine.fetch(
-        _ANSWER, engine.at, question_id, value.decode(), by, questions.refusal(by)
+        _ANSWER,
+        engine.at,
+        question_id,
+        value.decode(),
+        by,
+        questions.refusal(by),
+        decided.resolution.value,
+        decided.note,
     )
     engine.changed()
     if more:

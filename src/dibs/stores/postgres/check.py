@@ -39,10 +39,14 @@ _RULES = (
     """,  # noqa: S608
     f"""
     SELECT 'Task ' || s.id || ' is ' || t.status || ', but has ' || q.count || ' open questions.'
-    FROM (SELECT n, status FROM dibs.work UNION ALL SELECT n, status FROM dibs.ended) t {_NAMED} CROSS JOIN LATERAL (
+    FROM (
+        SELECT n, status, NULL AS resolution FROM dibs.work UNION ALL SELECT n, status, resolution FROM dibs.ended
+    ) t {_NAMED} CROSS JOIN LATERAL (
         SELECT count(*) AS count FROM dibs.questions q WHERE q.n = t.n AND q.status = 'open'
     ) q
-    WHERE q.count <> (t.status = 'waiting')::integer
+    WHERE q.count <> (t.status = 'waiting' OR coalesce(t.resolution = 'escalated', false) AND EXISTS (
+        SELECT 1 FROM dibs.questions d WHERE d.n = t.n AND d.kind = 'decision'
+    ))::integer
     """,  # noqa: S608
     f"""
     SELECT 'Task ' || s.id || ' is ' || t.status || ', but no time is set at which that ends.'

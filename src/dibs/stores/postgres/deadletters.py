@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from dibs.model.deadgroup import DeadGroup
 from dibs.model.instants import from_micros
+from dibs.rules import questions
 from dibs.rules import review as rules
 from dibs.stores.postgres.finding import alone_in, pattern
 from dibs.stores.postgres.refused import refusal
@@ -25,10 +26,14 @@ if TYPE_CHECKING:
 
 _GROUPS = "SELECT dibs.dead_groups($1, $2, $3)"
 _IDS = "SELECT dibs.dead_ids($1, $2, $3)"
-_REVIEW = "SELECT at, words, facts, whole FROM dibs.review($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)"
+_REVIEW = """
+SELECT at, words, facts, whole FROM dibs.review($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
+"""
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
+
+_DECISION_SCHEMA = _encode(questions.DECISION_SCHEMA).decode()
 
 
 class _Group(Struct, array_like=True):
@@ -100,6 +105,8 @@ async def review(engine: Engine, task_ids: Sequence[str], ruling: Ruling) -> lis
         ruling.body_hash,
         float(ruling.delay_s),
         ruling.keep_steps,
+        ruling.question,
+        _DECISION_SCHEMA,
     )
     engine.changed()
     tasks = {task.id: task for task in tasks_from(whole, at)}

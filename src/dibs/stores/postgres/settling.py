@@ -49,6 +49,7 @@ class More(Struct, omit_defaults=True):
     usage: Usage | None = None
     limited: Limited | None = None
     concludes: bool = False
+    used_up: bool = False
 
 
 async def settle(
@@ -118,7 +119,8 @@ def _more(settlement: Settlement) -> str:
             Raw(_encode(settlement.artifacts)) if settlement.artifacts else None,
             settlement.usage,
             settlement.limited,
-            settlement.concludes,
+            concludes=settlement.concludes,
+            used_up=settlement.used_up,
         )
     ).decode()
 

@@ -15,6 +15,7 @@ from dibs.stores.postgres import (
     check,
     claiming,
     deadletters,
+    escalating,
     holding,
     inserting,
     journal,
@@ -196,6 +197,12 @@ class PostgresStore:
 
     async def steer_breaker(self, project: str, type: str, to: str, reason: str | None) -> None:
         await breakers.steer_breaker(self._engine, project, type, to, reason)
+
+    async def set_ladder(self, project: str, scope: str, ladder: str | None) -> bool:
+        return await escalating.set_ladder(self._engine, project, scope, ladder)
+
+    async def ladders(self, project: str) -> dict[str, str]:
+        return await escalating.ladders(self._engine, project)
 
     # Agents
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from dibs.stores.sqlite.engine import Transaction
     from dibs.stores.sqlite.jobs import Unknown
+    from dibs.stores.sqlite.lanes import Lanes
     from dibs.stores.sqlite.rows import Row
     from dibs.stores.values import Ask
 
@@ -32,7 +33,7 @@ INSERT INTO questions (
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)
 """
 _OPEN_AGAIN = "UPDATE questions SET status = 'open', fallback = ?, asked_at = ?, expires_at = ? WHERE id = ?"
-_ANSWER = "UPDATE questions SET status = 'answered', answer = ?, answered_by = ?, answered_at = ? WHERE id = ?"
+ANSWER = "UPDATE questions SET status = 'answered', answer = ?, answered_by = ?, answered_at = ? WHERE id = ?"
 _CLOSE = "UPDATE questions SET status = 'closed' WHERE id = ?"
 _INQUIRY = "SELECT id, n, kind, digest, question, fallback, status, answer FROM questions"
 _OVER = f"""
@@ -111,7 +112,7 @@ def ask(tx: Transaction, ask: Ask) -> Asked:
     if row.held:
         work.end_claim(row, "suspended", status="waiting", usage=ask.usage, reason="suspended")
         row.agent = None
-    _wait(work, row, ask.kind, question_id, agent)
+    wait(work, row, ask.kind, question_id, agent)
     work.flush()
     return Asked(question=_get(tx, question_id), suspended=True)
 
@@ -126,7 +127,7 @@ def begin(work: Work, row: Row, *, approval: bool, again: bool = False) -> None:
     id = questions.approval_id(row.id, earlier)
     kind, text, now = questions.APPROVAL, questions.APPROVAL_TEXT, work.now
     work.tx.run(_ADD, (id, row.project, row.n, kind, None, "", text, _SCHEMA, None, None, now, None))
-    _wait(work, row, kind, id)
+    wait(work, row, kind, id)
 
 
 def to_be_approved(tx: Transaction, numbers: Sequence[int]) -> set[int]:
@@ -134,15 +135,41 @@ def to_be_approved(tx: Transaction, numbers: Sequence[int]) -> set[int]:
     return {row[0] for row in tx.connection.execute(_TO_BE_APPROVED, (encode(numbers).decode(),))}
 
 
-def _wait(work: Work, row: Row, kind: str, question_id: str, agent: str | None = None) -> None:
+def add(
+    work: Work,
+    row: Row,
+    id: str,
+    kind: str,
+    *,
+    name: str,
+    text: str,
+    assignee: str | None,
+    schema: str | None = None,
+    fallback: str | None = None,
+    expires_at: int | None = None,
+) -> None:
+    """Open a question about a task that nobody asked while working on it."""
+    values = (id, row.project, row.n, kind, name, "", text, schema, assignee, fallback, work.now, expires_at)
+    work.tx.run(_ADD, values)
+
+
+def wait(
+    work: Work,
+    row: Row,
+    kind: str,
+    question_id: str,
+    agent: str | None = None,
+    data: dict[str, Any] | None = None,
+) -> None:
+    """It waits for a person; `agent` asked, or failed before."""
     row.status = "waiting"
     row.due_at = row.step_at = None
     work.dags.touch(row.dag)
-    work.emit("task.waiting", row, agent=agent, reason=kind, data={"question": question_id})
+    work.emit("task.waiting", row, agent=agent, reason=kind, data={**(data or {}), "question": question_id})
     work.touch(row)
 
 
-def answer(tx: Transaction, question_id: str, value: bytes, by: str | None) -> Question:
+def answer(tx: Transaction, lanes: Lanes, question_id: str, value: bytes, by: str | None) -> Question:
     """Take an answer to an open question; the same answer again is answered as before."""
     inquiry = _inquiry(tx, f"{_INQUIRY} WHERE id = ?", (question_id,))
     if inquiry is None:
@@ -150,16 +177,21 @@ def answer(tx: Transaction, question_id: str, value: bytes, by: str | None) -> Q
     if inquiry.status != questions.ANSWERED or inquiry.answer != value.decode():
         if inquiry.status != questions.OPEN:
             raise refusals.question_over(question_id, inquiry.status)
-        work = Work(tx)
-        _take(work, inquiry, value.decode(), by)
-        work.flush()
+        if inquiry.kind == questions.DECISION:
+            from dibs.stores.sqlite import deadletters
+
+            deadletters.decide(tx, lanes, inquiry.n, _get(tx, question_id), value, by)
+        else:
+            work = Work(tx)
+            _take(work, inquiry, value.decode(), by)
+            work.flush()
     return _get(tx, question_id)
 
 
 def _take(work: Work, inquiry: _Inquiry, value: str, by: str | None) -> None:
     """Write the answer down and let the task go on."""
     [row] = work.by_number([inquiry.n])
-    work.tx.run(_ANSWER, (value, by, work.now, inquiry.id))
+    work.tx.run(ANSWER, (value, by, work.now, inquiry.id))
     work.emit("task.answered", row, reason=inquiry.kind, data={"question": inquiry.id, "by": by})
     status = questions.after_answer(
         inquiry.kind, decode(value), open_edges=row.open, run_after=row.run_after, now=work.now

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 
 from dibs.model.ids import alone_in, dag_of
 from dibs.model.status import Status
+from dibs.rules.escalation import FAIL_DAG, fails_dag
 from dibs.rules.graph import fails_now, parse_on_failure
 from dibs.stores import refusals
 from dibs.stores.sqlite.dags import ENDED
-from dibs.stores.sqlite.rows import encode
+from dibs.stores.sqlite.rows import encode, load_specs
 from dibs.stores.sqlite.work import Work
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ UPDATE tasks SET marked = 0 WHERE marked = 1 AND status = 'cancelled'
     )
 """
 _CLOSE_QUESTION = "UPDATE questions SET status = 'closed' WHERE n = ? AND status = 'open'"
+_NAMES_RUNG = "SELECT 1 FROM specs WHERE n = ? AND instr(spec, ?)"
 _CLOSING = "SELECT id FROM dags WHERE closing = 1 AND (?1 IS NULL OR id = ?1 OR cause = ?1) ORDER BY id"
 
 
@@ -217,9 +219,16 @@ class Cascade:
             return
         work.save()
         counts, _ = work.dags.counts(dag.id)
-        if fails_now(parse_on_failure(dag.on_failure), counts.get(Status.DEAD_LETTERED, 0), sum(counts.values())):
+        dead = counts.get(Status.DEAD_LETTERED, 0)
+        if fails_now(parse_on_failure(dag.on_failure), dead, sum(counts.values())) or self._escalated(row):
             work.dags.end(dag, "failed", cause=cause, requested=False, text=None)
             self.close(dag)
+
+    def _escalated(self, row: Row) -> bool:
+        """Whether its ladder says that it fails its dag. Most specifications need not be read for that."""
+        if not self.work.tx.row(_NAMES_RUNG, (row.n, f'"{FAIL_DAG}"')):
+            return False
+        return fails_dag(load_specs(self.work.tx, [row.n])[row.n].escalations)
 
     def _spared(self, live: list[int]) -> set[int]:
         numbers = encode(live).decode()

@@ -26,7 +26,9 @@ _RULES = (
     """
     SELECT 'Task ' || t.id || ' is ' || t.status || ', but has ' || count(q.id) || ' open questions.'
     FROM tasks t LEFT JOIN questions q ON q.n = t.n AND q.status = 'open'
-    GROUP BY t.n HAVING count(q.id) <> (t.status = 'waiting')
+    GROUP BY t.n HAVING count(q.id) <> (t.status = 'waiting' OR t.resolution IS 'escalated' AND EXISTS (
+        SELECT 1 FROM questions d WHERE d.n = t.n AND d.kind = 'decision'
+    ))
     """,
     f"""
     SELECT 'Task ' || id || ' is ' || status || ', but no time is set at which that ends.'

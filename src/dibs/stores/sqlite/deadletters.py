@@ -9,17 +9,20 @@ from dibs.model.deadgroup import DeadGroup
 from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros
 from dibs.model.review import Resolution, Review
+from dibs.rules import questions
 from dibs.rules import review as rules
 from dibs.stores import refusals
-from dibs.stores.sqlite import reading, revive, rows
+from dibs.stores.sqlite import asking, reading, revive, rows
 from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.rows import decode, encode
 from dibs.stores.sqlite.statements import sql
+from dibs.stores.sqlite.work import Work
 from dibs.stores.values import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from dibs.model.question import Question
     from dibs.model.task import Task
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
@@ -34,6 +37,7 @@ UPDATE tasks SET status = 'cancelled', reason = ?, cancel_reason = ?, requested 
     dead_lettered_at = NULL
 WHERE n = ?4
 """
+_CLOSE = "UPDATE questions SET status = 'closed' WHERE n = ? AND kind = 'decision' AND status = 'open'"
 _AT_ONCE = 500
 
 
@@ -137,12 +141,16 @@ def _review(tx: Transaction, lanes: Lanes, task_id: str, ruling: Ruling) -> None
     number, status, fence, dag, agent = found
     if status != "dead_lettered":
         raise refusals.no_dead_letter(task_id, status)
+    question = None
     if ruling.retries:
         revive.revive(tx, lanes, task_id, ruling.payload, ruling.body_hash, ruling.delay_s, ruling.keep_steps)
     else:
+        tx.run(_CLOSE, (number,))
         tx.run(_REVIEWED, (ruling.resolution.value, tx.now, number))
         if ruling.resolution is Resolution.DROPPED:
             _drop(tx, task_id, number, dag, agent, ruling.note)
+        elif ruling.resolution is Resolution.ESCALATED:
+            question = _ask(tx, number, ruling)
     decision = Review(
         resolution=ruling.resolution,
         by=ruling.by,
@@ -150,12 +158,46 @@ def _review(tx: Transaction, lanes: Lanes, task_id: str, ruling: Ruling) -> None
         fence=fence,
         note=ruling.note,
         to=ruling.to,
+        question=question,
     )
     reviews = rules.with_review(rows.load_specs(tx, [number])[number].reviews, decision)
     rows.change_spec(tx, number, "reviews", encode(reviews))
-    tx.outbox.one(
-        "task.reviewed", tx.now, task_id, dag or dag_of(task_id), reason=ruling.resolution.value, data=ruling.told
+    data = ruling.told if question is None else {**ruling.told, "question": question}
+    tx.outbox.one("task.reviewed", tx.now, task_id, dag or dag_of(task_id), reason=ruling.resolution.value, data=data)
+
+
+def _ask(tx: Transaction, number: int, ruling: Ruling) -> str:
+    """Ask whom it is escalated to; the id of the question."""
+    work = Work(tx)
+    [row] = work.by_number([number])
+    count = tx.row("SELECT count(*) FROM questions WHERE n = ? AND kind = 'decision'", (number,))[0] + 1
+    id = questions.decision_id(row.id, count)
+    asking.add(
+        work,
+        row,
+        id,
+        questions.DECISION,
+        name=f"{questions.DECISION}:{count}",
+        text=ruling.question or questions.decision_text(row.error, row.reason),
+        assignee=ruling.to,
+        schema=encode(questions.DECISION_SCHEMA).decode(),
     )
+    return id
+
+
+def decide(tx: Transaction, lanes: Lanes, number: int, question: Question, value: bytes, by: str | None) -> None:
+    """Somebody was asked what shall become of a dead letter, and has answered."""
+    tx.run(asking.ANSWER, (value.decode(), by, tx.now, question.id))
+    [dag] = tx.row("SELECT dag FROM tasks WHERE n = ?", (number,))
+    tx.outbox.one(
+        "task.answered",
+        tx.now,
+        question.task_id,
+        dag or dag_of(question.task_id),
+        reason=question.kind,
+        data={"question": question.id, "by": by},
+    )
+    _review(tx, lanes, question.task_id, rules.answered(decode(value), by or question.assignee))
 
 
 def _drop(tx: Transaction, task_id: str, number: int, dag: str | None, agent: str | None, note: str | None) -> None:

@@ -262,6 +262,10 @@ def _apply(work: Work, lanes: Lanes, insertion: Insertion, plan: _Plan, spawner:
         dag.drafted = encode(plan.ids).decode()
         work.dags.save(dag)
         given = insertion.dag.budget
+        if insertion.dag.ladder is not None:
+            from dibs.stores.sqlite import escalating
+
+            escalating.set_ladder(tx, insertion.dag.project, f"dag:{insertion.dag.id}", insertion.dag.ladder)
     added = _Added(work, plan, spawner)
     if plan.new:
         [newest] = tx.row("SELECT coalesce(max(n), 0) FROM tasks")

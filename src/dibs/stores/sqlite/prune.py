@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dibs.model.instants import seconds
-from dibs.stores.sqlite import lanes, outbox, registry
+from dibs.stores.sqlite import escalating, lanes, outbox, registry
 from dibs.stores.sqlite.rows import encode
 
 if TYPE_CHECKING:
@@ -113,6 +113,7 @@ def _forget(tx: Transaction, numbers: list[int], dags: list[str]) -> None:
         (gone,),
     )
     tx.run(_THEIR_BUDGETS, (gone,))
+    escalating.forget_ladders(tx, gone)
     for table, column in (
         ("edges", "parent"),
         ("edges", "child"),

@@ -8,7 +8,7 @@ from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import lifecycle
 from dibs.stores import refusals
-from dibs.stores.sqlite import asking, journal, reading
+from dibs.stores.sqlite import asking, escalating, journal, reading
 from dibs.stores.sqlite.rows import change_spec, encode
 from dibs.stores.sqlite.work import Work
 
@@ -36,6 +36,10 @@ SELECT id FROM tasks WHERE project = ? AND key = ? AND key IS NOT NULL AND statu
 _FORGET_REVIEWS = """
 UPDATE tasks SET resolution = NULL, reviewed_at = NULL
 WHERE n IN (SELECT value FROM json_each(?)) AND resolution IS NOT NULL
+"""
+_CLOSE_DECISIONS = """
+UPDATE questions SET status = 'closed'
+WHERE n IN (SELECT value FROM json_each(?)) AND kind = 'decision' AND status = 'open'
 """
 _DAG_KEY_OWNER = """
 SELECT id FROM dags WHERE project = ? AND key = ? AND key IS NOT NULL AND status NOT IN ('cancelled', 'failed')
@@ -71,7 +75,10 @@ def revive(
         row.run_after = tx.now + seconds(delay_s)
     if not keep_steps:
         journal.drop_steps(tx, row.n)
-    tx.run(_FORGET_REVIEWS, (encode([each.n for each in coming_back]).decode(),))
+    numbers = [each.n for each in coming_back]
+    tx.run(_FORGET_REVIEWS, (encode(numbers).decode(),))
+    tx.run(_CLOSE_DECISIONS, (encode(numbers).decode(),))
+    escalating.forget_taken(tx, numbers)
     lanes.current(tx)
     for each in coming_back:
         _reset(work, each)

@@ -125,6 +125,7 @@ class _Settling:
         self.work = Work(tx)
         self.found = self.work.by_id(dict.fromkeys(ids))
         self.ended: list[tuple[Row, Settlement]] = []
+        self._climbs: bool | None = None
 
     def apply(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
         """Answer each; write everything at the end."""
@@ -163,7 +164,17 @@ class _Settling:
             return refusals.lease_lost(row.id, settlement.fence)
         if settlement.outcome not in ENDS_ANY_TIME and row.over_timeout(self.tx.now):
             return refusals.over_timeout(row.id, settlement.fence, row.timeout_s)
-        return self._end(row, settlement)
+        return self._end(row, self._climbed(row, settlement))
+
+    def _climbed(self, row: Row, settlement: Settlement) -> Settlement:
+        """What a failure takes of its ladder. Only failures look whether there is one."""
+        if settlement.outcome not in FAILURES or not settlement.counts_attempt:
+            return settlement
+        from dibs.stores.sqlite import escalating
+
+        if self._climbs is None:
+            self._climbs = escalating.exist(self.tx)
+        return escalating.climbed(self.tx, row, settlement) if self._climbs else settlement
 
     def _settled_before(self, row: Row, settlement: Settlement) -> Settled | DibsError:
         """The answer to a settlement whose claim has ended already."""
@@ -215,6 +226,10 @@ class _Settling:
             self.work.emit("task.expired", row, agent=agent, reason=settlement.reason)
         elif settlement.outcome is Outcome.RELEASED:
             self.work.emit("task.released", row, agent=agent, reason=settlement.reason)
+        if settlement.rungs:
+            from dibs.stores.sqlite import escalating
+
+            escalating.take(self.work, row, settlement, agent)
         answer = Settled(
             task_id=row.id,
             fence=row.fence,
@@ -271,7 +286,13 @@ class _Settling:
                 row.lane = row.fallback_lane
                 self.lanes.current(self.tx)
                 self.lanes.revive(self.tx, row.lane)
-            if settlement.next is Status.RETRYING:
+            if settlement.rungs:
+                from dibs.stores.sqlite import escalating
+
+                escalating.reassign(work, self.lanes, row, settlement.rungs)
+            if settlement.next is Status.WAITING:
+                escalating.wait(work, row, settlement, agent)
+            elif settlement.next is Status.RETRYING:
                 row.status = "retrying"
                 row.due_at = row.retry_at
                 work.emit("task.retrying", row, agent=agent, reason=reason, data=memory)

@@ -173,7 +173,7 @@ class SqliteStore:
     async def answer(self, question_id: str, value: bytes, by: str | None) -> Question:
         from dibs.stores.sqlite import asking
 
-        return await self._engine.write(lambda tx: asking.answer(tx, question_id, value, by))
+        return await self._engine.write(lambda tx: asking.answer(tx, self._lanes, question_id, value, by))
 
     async def await_verdict(self, task_id: str, fence: int, judge_id: str) -> bool:
         from dibs.stores.sqlite import validating
@@ -272,6 +272,16 @@ class SqliteStore:
             breakers.steer_breaker(tx, self._lanes, project, type, to, reason)
 
         await self._engine.write(work)
+
+    async def set_ladder(self, project: str, scope: str, ladder: str | None) -> bool:
+        from dibs.stores.sqlite import escalating
+
+        return await self._engine.write(lambda tx: escalating.set_ladder(tx, project, scope, ladder))
+
+    async def ladders(self, project: str) -> dict[str, str]:
+        from dibs.stores.sqlite import escalating
+
+        return await self._engine.read(lambda tx: escalating.ladders(tx, project))
 
     # Agents
 

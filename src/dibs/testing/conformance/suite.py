@@ -19,6 +19,7 @@ from dibs.testing.conformance.costs import Costs
 from dibs.testing.conformance.dags import Dags
 from dibs.testing.conformance.deadletters import DeadLetters
 from dibs.testing.conformance.deadlines import Deadlines
+from dibs.testing.conformance.escalating import Deciding, Escalating
 from dibs.testing.conformance.events import Events
 from dibs.testing.conformance.graphs import Graphs, Linking
 from dibs.testing.conformance.idempotency import Idempotency
@@ -58,6 +59,8 @@ class StoreConformance(
     Dags,
     Deadlines,
     DeadLetters,
+    Deciding,
+    Escalating,
     Events,
     Explaining,
     Finding,

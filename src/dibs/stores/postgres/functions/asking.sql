@@ -100,9 +100,11 @@ END $$;
 
 -- Take an answer to an open question; the same answer again is answered as before.
 -- p_refusal: why a task is cancelled that is not approved. `more`: consequences wait to be spread, for `task`.
--- Locks: floors (shared), the task's row, its dag's.
+-- p_resolution, p_note: what becomes of a dead letter, if that is the question.
+-- Locks: floors (shared), links (a decision), the task's row, its dag's; or as `review`.
 CREATE OR REPLACE FUNCTION dibs.answer(
-    p_now bigint, p_id text, p_value text, p_by text, p_refusal text, OUT asked text, OUT task text, OUT more boolean
+    p_now bigint, p_id text, p_value text, p_by text, p_refusal text, p_resolution text, p_note text,
+    OUT asked text, OUT task text, OUT more boolean
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 AS $$
@@ -112,6 +114,12 @@ DECLARE
 BEGIN
     SELECT * INTO q FROM dibs.questions x WHERE x.id = p_id;
     PERFORM dibs.hold_floors();
+    IF q.kind = 'decision' THEN
+        PERFORM dibs.decide(p_now, q, p_value, p_by, p_resolution, p_note);
+        asked := dibs.asked(ARRAY[p_id]);
+        more := false;
+        RETURN;
+    END IF;
     PERFORM dibs.lock_tasks(ARRAY[q.n]);
     at := coalesce(p_now, dibs.micros());
     SELECT * INTO q FROM dibs.questions x WHERE x.id = p_id;
@@ -130,6 +138,45 @@ BEGIN
     asked := dibs.asked(ARRAY[p_id]);
     SELECT s.id, e.marked INTO task, more FROM dibs.specs s LEFT JOIN dibs.ended e ON e.n = s.n WHERE s.n = q.n;
     more := coalesce(more, false);
+END $$;
+
+-- Somebody was asked what shall become of a dead letter, and has answered. Locks: as `review`; needs hold_floors().
+CREATE OR REPLACE FUNCTION dibs.decide(
+    p_now bigint, q dibs.questions, p_value text, p_by text, p_resolution text, p_note text
+) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    at bigint;
+    s record;
+    decided record;
+    who text := coalesce(p_by, q.assignee);
+BEGIN
+    PERFORM dibs.hold_links();
+    PERFORM dibs.lock_tasks(ARRAY(
+        SELECT q.n
+        UNION
+        SELECT e.n FROM dibs.specs x JOIN dibs.ended e ON e.cause = x.id AND e.status = 'cancelled' WHERE x.n = q.n
+    ));
+    at := coalesce(p_now, dibs.micros());
+    SELECT * INTO q FROM dibs.questions x WHERE x.id = q.id;
+    IF q.status = 'answered' AND q.answer = p_value THEN
+        RETURN;
+    ELSIF q.status <> 'open' THEN
+        PERFORM dibs.refuse('question_over', json_build_array(q.id, q.status));
+    END IF;
+    UPDATE dibs.questions x SET status = 'answered', answer = p_value, answered_by = p_by, answered_at = at
+    WHERE x.id = q.id;
+    SELECT x.id, x.dag INTO s FROM dibs.specs x WHERE x.n = q.n;
+    PERFORM dibs.publish(ARRAY[dibs.event(
+        'task.answered', at, s.id, s.dag, NULL, q.kind, json_build_object('question', q.id, 'by', p_by)::text
+    )], at);
+    decided := dibs.review(
+        p_now, ARRAY[s.id], p_resolution, who, p_note, NULL,
+        jsonb_strip_nulls(jsonb_build_object('by', who, 'note', p_note))::text,
+        NULL, NULL, NULL, 0, true, NULL, NULL
+    );
+    IF decided.words[1] IS NOT NULL THEN
+        PERFORM dibs.refuse(decided.words[1], decided.facts[1]::json);
+    END IF;
 END $$;
 
 -- Write an answer down and let the task go on: as rules.questions.after_answer. Its row is locked by the caller; needs

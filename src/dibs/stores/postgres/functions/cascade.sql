@@ -227,7 +227,7 @@ BEGIN
         JOIN dibs.ended e ON e.n = r.n AND e.status = 'dead_lettered'
         JOIN dibs.specs s ON s.n = e.n
         JOIN dibs.dags d ON d.id = s.dag AND d.status NOT IN ('failed', 'cancelled')
-        WHERE dibs.fails_now(d.id, d.on_failure) ORDER BY e.n LIMIT 1;
+        WHERE dibs.fails_now(d.id, d.on_failure) OR dibs.fails_dag(s.spec) ORDER BY e.n LIMIT 1;
         IF FOUND THEN
             roots := ARRAY[next.n];
             failing := next.id;

@@ -153,6 +153,11 @@ BEGIN
         PERFORM dibs.add_budget(p_dag::jsonb->>'project', 'dag:' || dag_id, 'usd', given, 0);
     END IF;
 
+    IF p_dag::jsonb->>'ladder' IS NOT NULL AND NOT dag_id = ANY (joined) THEN
+        INSERT INTO dibs.ladders (project, scope, rungs)
+        VALUES (p_dag::jsonb->>'project', 'dag:' || dag_id, p_dag::jsonb->>'ladder');
+    END IF;
+
     -- Where the new tasks belong.
     IF spawn IS NOT NULL THEN
         SELECT ARRAY[coalesce(s.dag, dibs.dag_of(s.id))], coalesce((s.spec::json->>'depth')::integer, 0) + 1

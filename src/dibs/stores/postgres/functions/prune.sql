@@ -87,6 +87,8 @@ BEGIN
     DELETE FROM dibs.needs d WHERE d.n = ANY (gone);
     DELETE FROM dibs.budgets b USING dibs.specs s
     WHERE s.n = ANY (gone) AND b.project = s.project AND b.scope = 'dag:' || coalesce(s.dag, dibs.dag_of(s.id));
+    DELETE FROM dibs.ladders l USING dibs.specs s
+    WHERE s.n = ANY (gone) AND l.project = s.project AND l.scope = 'dag:' || coalesce(s.dag, dibs.dag_of(s.id));
     DELETE FROM dibs.keys k USING dibs.specs s
     WHERE s.n = ANY (gone) AND s.key IS NOT NULL AND k.project = s.project AND k.key = s.key AND k.n = s.n;
     DELETE FROM dibs.specs s WHERE s.n = ANY (gone);

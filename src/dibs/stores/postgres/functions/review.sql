@@ -1,11 +1,12 @@
 -- Record one decision about each of these dead letters and carry it out; each is answered by itself, in the order given.
 --
 -- p_payload, p_bytes, p_hash, p_delay_s, p_keep_steps: for retries, as for `revive`. p_told: what the event carries, JSON.
+-- p_question, p_schema: what is asked of whom it is escalated to (NULL: the usual), and what an answer looks like.
 -- Answers `words`, with the name of a refusal where one is due, and its `facts`; and the others as `whole` has them.
 -- Locks: for retries as `revive`; task rows by number, keys in order, dag rows.
 CREATE OR REPLACE FUNCTION dibs.review(
     p_now bigint, p_ids text[], p_resolution text, p_by text, p_note text, p_to text, p_told text, p_payload text,
-    p_bytes integer, p_hash text, p_delay_s float8, p_keep_steps boolean,
+    p_bytes integer, p_hash text, p_delay_s float8, p_keep_steps boolean, p_question text, p_schema text,
     OUT at bigint, OUT words text[], OUT facts text[], OUT whole text
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
@@ -18,6 +19,7 @@ DECLARE
     task record;
     word text;
     fact text;
+    asked text;
     done bigint[] := '{}';
     touched text[] := '{}';
 BEGIN
@@ -59,8 +61,11 @@ BEGIN
                 CONTINUE;
             END;
         ELSE
+            UPDATE dibs.questions q SET status = 'closed'
+            WHERE q.n = task.n AND q.kind = 'decision' AND q.status = 'open';
             UPDATE dibs.ended e SET resolution = p_resolution, reviewed_at = at, updated_at = at WHERE e.n = task.n;
         END IF;
+        asked := CASE p_resolution WHEN 'escalated' THEN dibs.ask_decision(at, task.n, p_to, p_question, p_schema) END;
         IF p_resolution = 'dropped' THEN
             -- Cancelled by request. What follows from its end has followed.
             UPDATE dibs.ended e SET
@@ -73,7 +78,7 @@ BEGIN
         END IF;
         UPDATE dibs.specs s SET spec = dibs.spec_with(s.spec, 'reviews', dibs.one_more_review(
             (s.spec::json -> 'reviews')::text::jsonb, jsonb_strip_nulls(jsonb_build_object(
-                'resolution', p_resolution, 'by', p_by, 'note', p_note, 'to', p_to, 'fence', task.fence,
+                'resolution', p_resolution, 'by', p_by, 'note', p_note, 'to', p_to, 'question', asked, 'fence', task.fence,
                 'at', to_char(
                     ('epoch'::timestamptz + at * interval '1 microsecond') AT TIME ZONE 'UTC',
                     'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'
@@ -81,7 +86,9 @@ BEGIN
             ))
         )::text) WHERE s.n = task.n;
         PERFORM dibs.publish(
-            ARRAY[dibs.event('task.reviewed', at, task.id, task.dag, NULL, p_resolution, p_told)], at
+            ARRAY[dibs.event('task.reviewed', at, task.id, task.dag, NULL, p_resolution, CASE
+                WHEN asked IS NULL THEN p_told ELSE left(p_told, -1) || ',"question":' || to_json(asked) || '}'
+            END)], at
         );
         done := done || task.n;
     END LOOP;

@@ -72,6 +72,7 @@ BEGIN
         UPDATE dibs.questions q SET name = NULL WHERE q.n = task.n;
     END IF;
 
+    PERFORM dibs.forget_escalations(coming);
     -- Forget how they ended; keep their history, fence, and the time since when they age.
     PERFORM dibs.write_cancelled_attempt(e.n, at)
     FROM dibs.ended e WHERE e.n = ANY (coming) AND e.status = 'cancelled' AND e.due_at IS NOT NULL;

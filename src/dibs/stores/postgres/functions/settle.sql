@@ -4,7 +4,8 @@
 -- decision, as JSON. Arrays of NULLs may be left out. p_data: what the event carries, as JSON.
 -- Answers `words` = NULL if all simply completed, else for each 'settled' or the name of a refusal, with its facts: the
 -- outcome, status and retry_at recorded, or what the refusal says. `marked`: consequences wait to be spread.
--- Locks: floors (shared), own rows and dependents by number, locks, dag rows, gates of providers, breakers by type.
+-- Locks: floors (shared), own rows and dependents by number, lanes that come into use, locks, dag rows, gates of providers,
+-- breakers by type; last the lanes' version.
 CREATE OR REPLACE FUNCTION dibs.settle(
     p_now bigint, p_ids text[], p_ns bigint[], p_fences bigint[], p_digests text[], p_outputs text[], p_decisions text[],
     p_data text[], p_more text[],
@@ -24,6 +25,8 @@ DECLARE
     answer record;
     said text[];
     limited text[];
+    climbs boolean;             -- there are ladders; failures look
+    relaned boolean := false;
 BEGIN
     IF p_ns IS NULL THEN
         SELECT array_agg(s.n ORDER BY i.place) INTO p_ns
@@ -104,9 +107,14 @@ BEGIN
             said[i] := 'success';
             CONTINUE;
         END IF;
+        IF p_more[i] IS NOT NULL AND climbs IS NULL THEN
+            climbs := EXISTS (SELECT 1 FROM dibs.ladders);
+        END IF;
         answer := dibs.settle_one(
-            at, p_ids[i], p_ns[i], p_fences[i], p_digests[i], p_outputs[i], p_decisions[i], p_data[i], p_more[i]::jsonb
+            at, p_ids[i], p_ns[i], p_fences[i], p_digests[i], p_outputs[i], p_decisions[i], p_data[i],
+            CASE WHEN climbs THEN dibs.climbed(p_ns[i], p_more[i]::jsonb) ELSE p_more[i]::jsonb END
         );
+        relaned := relaned OR coalesce(answer.relaned, false);
         words[i] := answer.word;
         facts[i] := answer.facts;
         said[i] := answer.said;
@@ -133,13 +141,17 @@ BEGIN
     IF EXISTS (SELECT 1 FROM dibs.backoffs) THEN
         PERFORM dibs.judge_backoffs(at, p_ns, said, limited);
     END IF;
+    IF relaned THEN
+        -- Last: whoever holds the lanes' version waits for nothing.
+        PERFORM dibs.change_lanes();
+    END IF;
 END $$;
 
 -- One settlement, on locked rows.
 CREATE OR REPLACE FUNCTION dibs.settle_one(
     p_at bigint, p_id text, p_n bigint, p_fence bigint, p_digest text, p_output text, p_decision text, p_data text,
     p_more jsonb,
-    OUT word text, OUT facts text, OUT events text[], OUT dag text, OUT marked boolean, OUT said text
+    OUT word text, OUT facts text, OUT events text[], OUT dag text, OUT marked boolean, OUT said text, OUT relaned boolean
 ) LANGUAGE plpgsql AS $$
 DECLARE
     w dibs.work%ROWTYPE;
@@ -277,6 +289,9 @@ BEGIN
     IF outcome IN ('expired', 'released') THEN
         events := ARRAY[dibs.event('task.' || outcome, p_at, s.id, s.dag, w.agent, reason)];
     END IF;
+    IF p_more ? 'rungs' THEN
+        events := events || dibs.take_rungs(p_at, p_n, p_fence, w.agent, w.attempts, p_more->'rungs');
+    END IF;
 
     IF next IN ('completed', 'dead_lettered') THEN
         w.status := next;
@@ -317,7 +332,14 @@ BEGIN
     IF coalesce((p_more->>'fallback')::boolean, false) THEN
         PERFORM dibs.use_lane(s.fallback_lane);
     END IF;
-    IF next = 'retrying' THEN
+    IF p_more ? 'rungs' THEN
+        relaned := dibs.reassign(p_n, p_more->'rungs');
+    END IF;
+    IF next = 'waiting' THEN
+        events := events || dibs.wait_for_rung(
+            p_at, p_n, p_fence, w.agent, w.attempts, error, p_more->'rungs', p_data
+        );
+    ELSIF next = 'retrying' THEN
         events := events || dibs.event('task.retrying', p_at, s.id, s.dag, w.agent, reason, p_data);
     ELSE
         events := events || dibs.make_ready(ARRAY[p_n], p_at, w.agent, reason, p_data);
