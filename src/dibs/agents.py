@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dibs.errors import Invalid
 from dibs.requests import MAX_NOTE_CHARS, optional
-from dibs.rules import agents, validation
+from dibs.rules import agents, slots, validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,14 +42,13 @@ class Agents:
         """Say who an agent is; its first claim does it otherwise. Replaces what was registered before.
 
         Tasks assigned to `type` are for it too. `capabilities` and `models` hold for claims that name none.
-        It never holds more than `max_concurrent` tasks. The rest is shown and not enforced: the process behind it, how
+        It never holds more than `max_concurrent` tasks, and uses no more than `budget` (USD; as `set_budget` for
+        `agent:NAME`, which stays when it is left out). The rest is shown and not enforced: the process behind it, how
         often it asks for work, and how much it does at once. With `keep`, what is left out stays as it was.
         """
         from dibs.model.agent import Process, Registered
         from dibs.stores.agents import Registration
 
-        if budget is not None:
-            raise Invalid("budget is not supported yet; leave it out.", code="not_supported_yet", field="budget")
         if not isinstance(keep, bool):
             raise Invalid(f"keep must be True or False, not {keep!r:.80}.", field="keep")
         process = Process(
@@ -65,15 +64,28 @@ class Agents:
             models=validation.names(models, "models", ordered=True),
             max_concurrent=_at_once(max_concurrent, "max_concurrent"),
         )
-        return await self.store.register_agent(
-            Registration(
-                agent=validation.text(agent, "agent"),
-                project=self.project,
-                registered=registered,
-                process=None if process == Process() else process,
-                keep=keep,
-            )
+        told = Registration(
+            agent=validation.text(agent, "agent"),
+            project=self.project,
+            registered=registered,
+            process=None if process == Process() else process,
+            keep=keep,
         )
+        if budget is not None:
+            await self._give(told.agent, budget)
+        return await self.store.register_agent(told)
+
+    async def _give(self, agent: str, budget: Any) -> None:
+        """What an agent may cost, in USD. What else is set for that budget stays."""
+        from dibs.rules import budgets
+
+        scope = budgets.of_agent(agent)
+        limit = budgets.parse_amount(budget, "budget", "usd")
+        reserve, window = 0, None
+        for known in await self.store.budgets(self.project):
+            if (known.scope, known.unit) == (scope, "usd"):
+                reserve, window = budgets.to_parts(known.default_reserve, "usd"), budgets.window_of(known)
+        await self.store.set_budget(self.project, scope, "usd", limit, reserve, window)
 
     async def agents(self) -> list[Agent]:
         """Every agent that is remembered, by id: what it offers, how it stands, what it holds."""
@@ -94,6 +106,7 @@ class Agents:
         now = self.store.now()
         for lane in found.lanes:
             lane.agents = agents.servers(lane, found.agents, now)
+        slots.mark(found.lanes, await self.store.type_slots(self.project))
         return found.lanes
 
 

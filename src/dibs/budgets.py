@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from dibs.errors import DibsError
 from dibs.model.claim import Claim
 from dibs.requests import tokens, usage
-from dibs.rules import budgets
+from dibs.rules import budgets, windows
 from dibs.stores.values import Renewal
 
 if TYPE_CHECKING:
@@ -33,12 +33,23 @@ class Budgets:
         """All budgets: what may be used, what is reserved by attempts under way, and what was spent."""
         return await self.store.budgets(self.project)
 
-    async def set_budget(self, scope: str, limit: float, unit: str = "usd", default_reserve: float = 0) -> Budget:
-        """Let no more than `limit` of a unit be used within a scope: `global`, `type:NAME`, `user:NAME` or `dag:ID`.
+    async def set_budget(
+        self,
+        scope: str,
+        limit: float,
+        unit: str = "usd",
+        default_reserve: float = 0,
+        *,
+        window: str | None = None,
+        timezone: str | None = None,
+    ) -> Budget:
+        """Let no more than `limit` of a unit be used within a scope: `global`, `type:NAME`, `user:NAME`, `dag:ID` or
+        `agent:NAME`.
 
         Units: `usd`, `tokens`, `turns`, `seconds`. What runs already is counted; what was spent before is not. A task
-        that names no limit of its own (`max_cost` …) reserves `default_reserve`. Called again it changes both; below
-        what is used it stops new attempts only.
+        that names no limit of its own (`max_cost` …) reserves `default_reserve`. With `window="day"` it is for each
+        day, which ends at midnight in `timezone` (`Europe/Berlin`; default UTC). Called again it changes all of this;
+        below what is used it stops new attempts only.
         """
         measure = budgets.parse_unit(unit)
         return await self.store.set_budget(
@@ -47,6 +58,7 @@ class Budgets:
             measure,
             budgets.parse_amount(limit, "limit", measure),
             budgets.parse_amount(default_reserve, "default_reserve", measure),
+            windows.parse(window, timezone),
         )
 
     async def raise_budget(self, scope: str, amount: float, unit: str = "usd") -> Budget:

@@ -66,16 +66,20 @@ class Pausing:
         return await self.store.resume(self.project, closing.Pause(scope=scope, name=name).gate)
 
     async def gates(self) -> list[Closure]:
-        """What is closed now: pauses, then circuit breakers that are not closed, then what rate limits closed."""
-        from dibs.rules import closing, providers
+        """What is closed now: pauses, then circuit breakers that are not closed, then what rate limits closed, then
+        types of which as many tasks run, or were handed out, as may."""
+        from dibs.rules import closing, providers, rates, slots
 
         pauses, records = await self._shut()
         stopped = [closing.told_breaker(type, record) for type, record in sorted(records.items())]
         limited = await self.store.backoffs(self.project)
+        full = [slots.told(found) for found in await self.store.type_slots(self.project)]
+        full += [rates.told(found) for found in await self.store.rates(self.project)]
         return [
             *(closing.told(pause) for pause in pauses),
             *(closure for closure in stopped if closure is not None),
             *(providers.told(gate, record) for gate, record in limited.items()),
+            *(closure for closure in full if closure is not None),
         ]
 
     async def set_breaker(

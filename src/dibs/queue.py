@@ -28,6 +28,7 @@ from dibs.pausing import Pausing
 from dibs.people import People
 from dibs.plan import DagPlan
 from dibs.pricing import Prices
+from dibs.rates import Rates
 from dibs.requests import (
     MAX_LIMIT,
     MAX_NOTE_CHARS,
@@ -81,7 +82,7 @@ MAX_WAIT_S = 86_400.0
 MAX_LOG_CHARS = 10_000
 
 
-class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing, People):
+class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing, People, Rates):
     """A durable work queue on one store. Made by `dibs.connect`."""
 
     def __init__(
@@ -769,9 +770,12 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
             pauses=pauses,
             breaker=breakers.get(task.type),
             limits=await self.store.backoffs(self.project) if is_ready else {},
+            slots=await self.type_slots() if is_ready else [],
+            rates=await self.rates() if is_ready else [],
             questions=await self.questions_of(task) if task.status is Status.WAITING else [],
             lock=next((lock for lock in known if lock.name == task.parked_on), None),
             budget=await self._budget_in_the_way(task.parked_on or ""),
+            spending=await self.store.budgets(self.project) if is_ready else [],
         )
 
     async def stats(self) -> Stats:

@@ -54,7 +54,7 @@ def test_lanes_say_what_nobody_can_do(dibs: Run) -> None:
     task = dibs("add", "render", "--requires", "gpu", ok=True).line
     dibs("agents", "register", "me", ok=True)
     rows = [row.split("\t") for row in dibs("lanes", ok=True).out.splitlines()]
-    assert [(row[0], row[1], row[3], row[-1]) for row in rows] == [
+    assert [(row[0], row[1], row[3], row[6]) for row in rows] == [
         ("job", "1", "", "me"),
         ("render", "1", "gpu", "nobody can"),
     ]
@@ -78,7 +78,7 @@ def test_on_a_terminal_an_empty_list_says_what_to_do(terminal: Run, dibs: Run) -
         (["agents", "register", ""], 2, "agent"),
         (["agents", "register", "me", "--max-concurrent", "0"], 2, "max_concurrent"),
         (["agents", "register", "me", "--max-concurrent", "many"], 2, "max_concurrent"),
-        (["agents", "register", "me", "--budget", "1"], 2, "budget"),
+        (["agents", "register", "me", "--budget", "-1"], 2, "budget"),
         (["agents", "drain", "nobody"], 4, "agent"),
         (["agents", "unregister", "nobody"], 4, "agent"),
         (["agents", "sack", "me"], 2, "command"),

@@ -32,6 +32,30 @@ def test_a_budget_is_made_shown_raised_and_removed(dibs: Run) -> None:
     assert dibs("budget", "ls", "--json", ok=True).json == []
 
 
+def test_an_agent_has_a_budget_of_its_own(dibs: Run) -> None:
+    dibs("agents", "register", "ada", "--budget", "0.5", ok=True)
+    [shown] = dibs("budget", "ls", "--json", ok=True).json
+    assert (shown["scope"], shown["limit"]) == ("agent:ada", 0.5)
+    task = dibs("add", "code", "--max-cost", "1", ok=True).line
+    assert dibs("claim", "--agent", "ada").code == 3
+    assert "dibs budget raise agent:ada 0.5" in dibs("why", task, ok=True).out
+    dibs("budget", "set", "agent:ada", 1, ok=True)
+    dibs("claim", "--agent", "ada", ok=True)
+
+
+def test_a_budget_per_day(dibs: Run) -> None:
+    made = dibs("budget", "set", "type:code", 5, "--per", "day", "--tz", "Europe/Berlin", "--json", ok=True).json
+    assert (made["window"], made["timezone"]) == ("day", "Europe/Berlin")
+    assert made["ends_at"] is not None
+    assert dibs("budget", "ls", ok=True).line.split("\t")[:2] == ["type:code", "$5.00 a day"]
+    task = dibs("add", "code", "--max-cost", "4", ok=True).line
+    second = dibs("add", "code", "--max-cost", "4", ok=True).line
+    assert dibs("claim", "--agent", "ada", "--json", ok=True).json["task"]["id"] == task
+    assert dibs("claim", "--agent", "bob").code == 3
+    assert "00:00 Europe/Berlin" in dibs("why", second, ok=True).out
+    assert dibs("budget", "set", "type:code", 5, "--json", ok=True).json["window"] is None
+
+
 def test_other_units_are_named_as_such(dibs: Run) -> None:
     dibs("budget", "set", "global", 1200, "--unit", "tokens", ok=True)
     dibs("budget", "raise", "global", 34, "--unit", "tokens", ok=True)
@@ -56,7 +80,11 @@ def test_a_renewal_says_when_a_task_is_over_its_limit(dibs: Run) -> None:
     [
         (("set", "planet", 1), 2, "scope"),
         (("set", "type:", 1), 2, "scope"),
+        (("set", "agent:", 1), 2, "scope"),
         (("set", "global", -1), 2, "limit"),
+        (("set", "global", 1, "--per", "week"), 2, "window"),
+        (("set", "global", 1, "--tz", "UTC"), 2, "timezone"),
+        (("set", "global", 1, "--per", "day", "--tz", "Mars"), 2, "timezone"),
         (("set", "global", 1, "--unit", "euro"), 2, "unit"),
         (("set", "global", 1, "--default-reserve", -1), 2, "default_reserve"),
         (("raise", "global", -1), 2, "amount"),

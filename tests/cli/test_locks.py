@@ -39,3 +39,39 @@ def test_a_lock_must_have_a_name_and_at_least_one_slot(dibs: Run) -> None:
     assert (wrong.code, wrong.error["field"]) == (2, "name")
     wrong = dibs("add", "code", "--lock", "", "--json")
     assert (wrong.code, wrong.error["field"]) == (2, "locks")
+
+
+def test_slots_of_a_type_let_so_many_run(dibs: Run) -> None:
+    made = dibs("slots", "--type", "render", 1, "--json", ok=True).json
+    assert made == {"type": "render", "slots": 1, "held": 0}
+    first = dibs("add", "render", ok=True).line
+    second = dibs("add", "render", ok=True).line
+    assert dibs("gates", "--json", ok=True).json == []
+    dibs("claim", "--agent", "ada", ok=True)
+    assert dibs("claim", "--agent", "bob").code == 3
+    [gate] = dibs("gates", "--json", ok=True).json
+    assert (gate["gate"], gate["kind"], gate["reason"]) == ("slots:render", "slots", "1 of 1 tasks of this type run")
+    assert "1 of 1 tasks of this type run" in dibs("gates", ok=True).out
+    assert "dibs slots --type render 2" in dibs("why", second, ok=True).out
+    [lane] = dibs("lanes", "--json", ok=True).json
+    assert (lane["slots"], lane["held"]) == (1, 1)
+    assert dibs("lanes", ok=True).line.endswith("\t1 of 1")
+    dibs("complete", first, "--fence", 1, ok=True)
+    dibs("claim", "--agent", "bob", ok=True)
+    assert dibs("slots", "--type", "render", "any", "--json", ok=True).json is None
+    assert dibs("gates", "--json", ok=True).json == []
+
+
+def test_slots_need_a_lock_or_a_type_and_a_number(dibs: Run) -> None:
+    for arguments, field in (
+        (("--type", "render", 0), "slots"),
+        (("--type", "", 1), "type"),
+        (("--type", "render", "some"), "slots"),
+        (("gpu", 1, "--type", "render"), "type"),
+        (("gpu", "any"), "slots"),
+        ((1,), "name"),
+        (("--type", "render"), "slots"),
+    ):
+        wrong = dibs("slots", *arguments, "--json")
+        assert (wrong.code, wrong.error["field"]) == (2, field), arguments
+    assert dibs("locks", "--json", ok=True).json == []

@@ -55,6 +55,7 @@ from tests.model.wishes import (
     USAGE,
     VERDICTS,
     WEEK,
+    WINDOWS,
 )
 from tests.model.worlds import World, open_worlds, plain, scratch_folder
 
@@ -443,10 +444,24 @@ class Stores(RuleBasedStateMachine):
     def set_slots(self, name: str, slots: int) -> None:
         self._do(lambda queue, _: queue.set_slots(name, slots))
 
-    @rule(scope=SCOPES, unit=UNITS, limit=AMOUNTS, default=AMOUNTS, number=NUMBERS)
-    def set_budget(self, scope: str, unit: str, limit: float, default: float, number: int) -> None:
+    @rule(type=st.sampled_from(TYPES), slots=st.sampled_from([None, 1, 1, 2]))
+    def set_type_slots(self, type: str, slots: int | None) -> None:
+        self._do(lambda queue, _: queue.set_slots(type=type, slots=slots))
+
+    @rule(
+        type=st.sampled_from(TYPES),
+        rate=st.sampled_from([None, None, "1/4s", "3/min"]),
+        burst=st.sampled_from([None, 2]),
+    )
+    def set_rate(self, type: str, rate: str | None, burst: int | None) -> None:
+        self._do(lambda queue, _: queue.set_rate(type, rate, burst))
+
+    @rule(scope=SCOPES, unit=UNITS, limit=AMOUNTS, default=AMOUNTS, number=NUMBERS, window=WINDOWS)
+    def set_budget(
+        self, scope: str, unit: str, limit: float, default: float, number: int, window: dict[str, Any]
+    ) -> None:
         whose = self._scope(scope, number)
-        self._do(lambda queue, _: queue.set_budget(whose, limit, unit, default))
+        self._do(lambda queue, _: queue.set_budget(whose, limit, unit, default, **window))
 
     @rule(scope=SCOPES, unit=UNITS, amount=AMOUNTS, number=NUMBERS)
     def raise_budget(self, scope: str, unit: str, amount: float, number: int) -> None:

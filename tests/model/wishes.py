@@ -129,16 +129,18 @@ REGISTRATIONS = st.fixed_dictionaries(
         "capabilities": st.just(("code", "web")),
         "models": st.sampled_from([("large",), ("tiny", "small")]),
         "max_concurrent": st.sampled_from([1, 3]),
+        "budget": st.sampled_from([0.25, 1]),
         "pid": st.just(7),
         "concurrency": st.just(4),
         "keep": st.booleans(),
     },
 )
 
-SCOPES = st.sampled_from(["global", "type:a", "user:grace", "dag"])
+SCOPES = st.sampled_from(["global", "type:a", "user:grace", "agent:ada", "dag"])
 """`dag`: that of one of the tasks there are."""
 
 UNITS = st.sampled_from(["usd", "usd", "tokens", "turns", "seconds"])
+WINDOWS = st.sampled_from([{}, {}, {"window": "day"}, {"window": "day", "timezone": "Asia/Kathmandu"}])
 AMOUNTS = st.sampled_from([0, 0.25, 0.75, 3, 30])
 
 ARTIFACTS = st.builds(
@@ -251,4 +253,4 @@ BREAKERS = st.sampled_from(
 )
 
 WEEK = 7 * 86_400 + 1
-SECONDS = st.sampled_from([0.3, 1, 4, 6, 11, 31, 31, 900, 3700, 1, 6, WEEK])
+SECONDS = st.sampled_from([0.3, 1, 4, 6, 11, 31, 31, 900, 3700, 1, 6, 43_200, WEEK])

@@ -96,6 +96,8 @@ class World:
         known["breakers"] = plain(self.read(self.queue.breakers()))
         known["ladders"] = plain(self.read(self.store.ladders("default")))
         known["budgets"] = plain(self.read(self.store.budgets("default")))
+        known["type slots"] = plain(self.read(self.store.type_slots("default")))
+        known["rates"] = plain(self.read(self.store.rates("default")))
         known["locks"] = plain(self.read(self.store.locks("default")))
         return known
 

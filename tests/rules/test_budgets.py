@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dibs.errors import Invalid
+from dibs.model.instants import from_micros, to_micros
 from dibs.model.status import Status
 from dibs.model.task import Task
-from dibs.rules import budgets
+from dibs.model.views import Agent
+from dibs.rules import budgets, windows
 from dibs.rules.budgets import Allowance, Usage
 from dibs.rules.locks import check_name
 from dibs.rules.why import explain
+from dibs.rules.windows import Window
 
 if TYPE_CHECKING:
     from dibs.model.views import Budget
 
 
-@pytest.mark.parametrize("scope", ["global", "type:research", "user:grace:hopper", "dag:dag_01j"])
+@pytest.mark.parametrize("scope", ["global", "type:research", "user:grace:hopper", "dag:dag_01j", "agent:host:7"])
 def test_scopes_are_kept_as_they_are_written(scope: str) -> None:
     assert budgets.parse_scope(scope) == scope
 
 
-@pytest.mark.parametrize("scope", ["", "type:", "type", "agent:ada", "global:", "Global", None])
+@pytest.mark.parametrize("scope", ["", "type:", "type", "agent:", "planet:mars", "global:", "Global", None])
 def test_other_scopes_are_refused(scope: Any) -> None:
     with pytest.raises(Invalid) as error:
         budgets.parse_scope(scope)
@@ -184,3 +188,73 @@ def test_no_lock_is_called_like_a_budget() -> None:
     with pytest.raises(Invalid) as error:
         check_name("budget:global:usd", "locks")
     assert error.value.field == "locks"
+
+
+def test_a_budget_is_used_up_when_nothing_is_left() -> None:
+    assert not budgets.is_used_up(limit=10, taken=9)
+    assert budgets.is_used_up(limit=10, taken=10)
+    assert budgets.is_used_up(limit=10, taken=12)
+
+
+def of(agent: str, limit: int) -> Budget:
+    """What an agent may cost, and has not."""
+    nothing: dict[str, Any] = {"default_reserve": 0, "reserved": 0, "spent": 0, "unpriced": 0, "waiting": 0}
+    return budgets.shown(budgets.of_agent(agent), "usd", limit=limit, **nothing)
+
+
+def test_an_agent_is_without_the_budget_that_has_no_room_for_a_task() -> None:
+    task = Task(id="task_1", type="a", max_cost=0.5)
+    rich, poor = of("ada", 1_000_000), of("bob", 100_000)
+    known = [budget(limit=0), rich, poor]
+    assert budgets.without(task, "ada", known) is None
+    assert budgets.without(task, "bob", known) is poor
+    assert budgets.without(task, "eve", known) is None
+
+
+def test_why_says_so_when_no_agent_can_pay_for_it() -> None:
+    task = Task(id="task_1", type="a", status=Status.READY, max_cost=0.5)
+    heard = from_micros(0)
+    agents = [Agent(id="ada", heard_at=heard), Agent(id="bob", heard_at=heard, max_concurrent=1, tasks=["task_2"])]
+    why = explain(task, 0, agents=agents, spending=[of("ada", 0), of("bob", 100_000)])
+    assert why.explanation == "It is ready, but no live agent that could do it has the budget for it."
+    assert [blocker.help for blocker in why.blockers] == [
+        "raise budget agent:ada by $0.50: dibs budget raise agent:ada 0.5",
+        "raise budget agent:bob by $0.40: dibs budget raise agent:bob 0.4",
+    ]
+    why = explain(task, 0, agents=agents, spending=[of("ada", 0)])
+    assert "holds as many tasks as it may: bob (1 of 1)" in why.explanation
+    assert explain(task, 0, agents=agents, spending=[of("bob", 0)]).blockers == []
+
+
+NOON = to_micros(datetime(2026, 1, 1, 12, tzinfo=UTC))
+DAY_S = 86_400
+
+
+def daily(*, now: int = NOON, spent: int = 900_000) -> Budget:
+    """A dollar each day in Berlin, of which most is spent."""
+    values: dict[str, Any] = {"default_reserve": 0, "reserved": 50_000, "unpriced": 1, "waiting": 2}
+    window = Window("day", "Europe/Berlin")
+    ends_at = windows.ends_at(window, NOON)
+    return budgets.shown(
+        "global", "usd", limit=1_000_000, spent=spent, window=window, ends_at=ends_at, now=now, **values
+    )
+
+
+def test_a_budget_shows_its_window_and_begins_anew_when_that_is_over() -> None:
+    today, tomorrow = daily(), daily(now=NOON + DAY_S * 1_000_000)
+    assert (today.window, today.timezone, today.spent, today.unpriced) == ("day", "Europe/Berlin", 0.9, 1)
+    assert today.ends_at == datetime(2026, 1, 1, 23, tzinfo=UTC)
+    assert (tomorrow.spent, tomorrow.reserved, tomorrow.unpriced, tomorrow.left) == (0, 0, 0, 1.0)
+    assert tomorrow.ends_at == datetime(2026, 1, 2, 23, tzinfo=UTC)
+    assert tomorrow.waiting == 2, "nobody has let them in yet"
+    assert budgets.window_of(today) == Window("day", "Europe/Berlin")
+    assert budgets.window_of(budget(limit=1)) is None
+
+
+def test_why_says_when_a_budget_begins_anew() -> None:
+    task = Task(id="task_1", type="a", status=Status.READY, max_cost=0.5)
+    sentence, [blocker] = budgets.explain(task, daily())
+    assert sentence.endswith("; it begins anew at 2026-01-02 00:00 Europe/Berlin.")
+    assert blocker.until == datetime(2026, 1, 1, 23, tzinfo=UTC)
+    _, [blocker] = budgets.explain(Task(id="task_2", type="a", max_cost=2), daily())
+    assert (blocker.until, "can never fit" in blocker.detail) == (None, True)

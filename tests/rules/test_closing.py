@@ -116,3 +116,30 @@ def test_what_people_are_told_of_a_breaker() -> None:
     probing = closing.told_breaker("code", Record(state=State.HALF_OPEN, reason="why", probe=("task_1", 1)))
     assert probing is not None
     assert probing.reason == "why; half-open, its probe is task_1"
+
+
+def test_slots_of_types_are_remembered_and_close_nothing() -> None:
+    closed = shut((closing.SLOTS, "code", 3))
+    assert closed.slots == {"code": 3}
+    assert closing.ways(closed, [(1, "code")], "ada") == Ways([1], [], [], None)
+    assert closing.changes_at({"default": closed}) is None
+
+
+def test_agents_with_budgets_of_their_own_are_remembered_and_nothing_is_closed() -> None:
+    closed = shut((closing.SPENDS, "ada", None))
+    assert closed.spenders == {"ada"}
+    assert closing.ways(closed, [(1, "code")], "ada") == Ways([1], [], [], None)
+
+
+def test_the_end_of_a_window_is_when_something_may_change_and_closes_nothing() -> None:
+    closed = shut((closing.WINDOW, "budget:global:usd", 70), (closing.WINDOW, "budget:type:a:usd", 50))
+    assert closing.changes_at({"default": closed}) == 50
+    assert closing.ways(closed, [(1, "code")], "ada") == Ways([1], [], [], 50)
+    closed.paused["type:code"] = 40
+    assert closing.ways(closed, [(1, "code")], "ada") == Ways([], [], [], 40)
+
+
+def test_types_with_a_rate_are_remembered_and_close_nothing() -> None:
+    closed = shut((closing.RATE, "code", None))
+    assert closed.rates == {"code"}
+    assert closing.ways(closed, [(1, "code")], "ada") == Ways([1], [], [], None)

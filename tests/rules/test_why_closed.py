@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 from msgspec.structs import replace
 
-from dibs.model.instants import to_micros
+from dibs.model.instants import from_micros, to_micros
 from dibs.model.status import Status
 from dibs.model.task import Task
-from dibs.model.views import Agent, Lane, Why
+from dibs.model.views import Agent, Lane, TypeRate, TypeSlots, Why
 from dibs.rules.breaker import HEALTHY, Record, State
 from dibs.rules.closing import Pause
 from dibs.rules.providers import Backoff
@@ -94,3 +94,27 @@ def test_a_task_with_another_model_left_does_not_wait_for_a_limit() -> None:
 def test_a_paused_lane_of_another_provider_does_not_matter() -> None:
     lane = Lane(id=4, type="code", boost=TASK.boost, provider="acme")
     assert ask(Pause(scope="lane", name="4", lane=lane)).blockers == []
+
+
+def test_a_full_type_says_how_many_run() -> None:
+    full, roomy = TypeSlots(type="code", slots=3, held=3), TypeSlots(type="lint", slots=1, held=1)
+    why = explain(TASK, NOW, agents=[ADA], slots=[full, roomy])
+    assert why.explanation == "It is ready, but 3 of 3 tasks of this type run."
+    [blocker] = why.blockers
+    assert (blocker.kind, blocker.ids, blocker.until) == ("gate", ["slots:code"], None)
+    assert blocker.help == "wait for one to end, or let more run: dibs slots --type code 4"
+    assert explain(TASK, NOW, agents=[ADA], slots=[roomy, replace(full, held=2)]).blockers == []
+
+
+def test_a_type_without_a_token_says_when_there_is_one() -> None:
+    empty = TypeRate(type="code", amount=10, per_s=60.0, burst=10, opens_at=from_micros(NOW + 6_000_000))
+    other = replace(empty, type="lint")
+    why = explain(TASK, NOW, agents=[ADA], rates=[other, empty])
+    assert why.explanation == (
+        "It is ready, but no more tasks of type code are handed out just now (its rate is 10/min); the next one in 6 s."
+    )
+    [blocker] = why.blockers
+    assert (blocker.kind, blocker.ids, blocker.until) == ("gate", ["rate:code"], empty.opens_at)
+    assert explain(TASK, NOW, agents=[ADA], rates=[other, replace(empty, left=1, opens_at=None)]).blockers == []
+    unsaid = explain(TASK, NOW, agents=[ADA], rates=[replace(empty, opens_at=None)])
+    assert unsaid.explanation.endswith("just now (its rate is 10/min).")

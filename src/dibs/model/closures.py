@@ -9,10 +9,11 @@ from msgspec import Struct
 
 class Closure(Struct, kw_only=True):
     """One thing that is closed. `gate` names it: `type:code`, `lane:3`, `agent:coder-1`, `everything`, `breaker:code`,
-    `provider:anthropic`, `limit:code`.
+    `provider:anthropic`, `limit:code`, `slots:code`, `rate:code`.
 
-    `kind` is `pause`, `breaker` or `limit` (a provider, or whoever serves a type, turned somebody away). `until` None:
-    until somebody opens it, or (a breaker) until its probe ends.
+    `kind` is `pause`, `breaker`, `limit` (a provider, or whoever serves a type, turned somebody away), `slots` (as many
+    tasks of a type run as may) or `rate` (as many were handed out as may be in a time). `until` None: until somebody
+    opens it, or (a breaker) until its probe ends, or (slots) until a task does.
     """
 
     gate: str

@@ -76,6 +76,29 @@ class Lane(Struct, kw_only=True):
     oldest_ready_at: datetime | None = None
     agents: list[str] | None = None
     provider: str | None = None
+    slots: int | None = None
+    """How many tasks of its type may be held at once, and how many are; None: any number."""
+    held: int | None = None
+
+
+class TypeSlots(Struct, kw_only=True):
+    """How many tasks of a type may be held at once, and how many are."""
+
+    type: str
+    slots: int
+    held: int = 0
+
+
+class TypeRate(Struct, kw_only=True):
+    """How many tasks of a type are handed out in a time (`amount` in `per_s` seconds, at most `burst` at once), and how
+    many may be now (`left`); `opens_at`: when the next one may, if none may now."""
+
+    type: str
+    amount: int
+    per_s: float
+    burst: int
+    left: int = 0
+    opens_at: datetime | None = None
 
 
 class LockHolder(Struct, kw_only=True):
@@ -104,7 +127,7 @@ class Budget(Struct, kw_only=True):
     """What may be used of a unit within a scope, and what was: `spent` by attempts that ended, `reserved` by others.
 
     `unpriced` of those that ended did not say what they cost; they count as much as they had reserved. `waiting` tasks
-    do not fit.
+    do not fit. With a `window` (`day`) it begins anew at `ends_at`, midnight in `timezone`; the rest is of this window.
     """
 
     scope: str
@@ -116,6 +139,9 @@ class Budget(Struct, kw_only=True):
     left: float = 0.0
     unpriced: int = 0
     waiting: int = 0
+    window: str | None = None
+    timezone: str | None = None
+    ends_at: datetime | None = None
 
 
 class Stats(Struct, kw_only=True):

@@ -1,8 +1,11 @@
 """Budgets: nobody spends what was not given. An attempt reserves what it may use, and is charged what it used.
 
-A budget limits one unit (USD, tokens, model turns or seconds of work) within a scope: everything, a type, a user or a
-dag. What is reserved and what is spent never exceed the limit together, unless an attempt used more than it had
-reserved. A task that does not fit is parked until it does.
+A budget limits one unit (USD, tokens, model turns or seconds of work) within a scope: everything, a type, a user, a
+dag or an agent. What is reserved and what is spent never exceed the limit together, unless an attempt used more than it
+had reserved. A task that does not fit is parked until it does.
+
+An agent's own budget is nobody else's concern: a task that it cannot pay for is passed over in its claims, and stays
+ready for others. Once the budget is used up, the agent gets nothing.
 
 Amounts are whole numbers of a small part of the unit, so that adding them up is exact, in whatever order it is done.
 """
@@ -12,18 +15,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from dibs.errors import Invalid, NotFound
+from dibs.model.instants import from_micros
 from dibs.model.status import Outcome
 from dibs.model.views import Blocker, Budget
-from dibs.rules import validation
+from dibs.rules import validation, windows
+from dibs.rules.windows import Window
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from dibs.model.task import Task
 
 PARTS = {"usd": 1_000_000, "tokens": 1, "turns": 1, "seconds": 1_000_000}
 """The units there are, and into how many parts each is divided."""
 
-SCOPES = ("type", "user", "dag")
+SCOPES = ("type", "user", "dag", "agent")
 GLOBAL = "global"
+OF_AGENTS = "agent:"
+"""What the scopes of agents begin with."""
 MOST = 10**15
 """The largest amount of anything, in parts."""
 
@@ -32,6 +41,12 @@ PREFIX = "budget:"
 
 LOOKED_AT = 100
 """How many parked tasks of a lane are looked at when a budget has room. The duty looks again."""
+
+PASSED_OVER = 100
+"""A claim that has passed over so many tasks that its agent cannot pay for looks at no more."""
+
+BROKE = "budget"
+"""Why a claim got nothing whatever there is: its agent has a budget that is used up."""
 
 MAX_SCOPE_CHARS = 300
 MAX_COST = 1e9
@@ -83,11 +98,13 @@ def allowance_of(task: Task) -> Allowance:
 
 
 def parse_scope(value: object) -> str:
-    """`global`, `type:research`, `user:grace` or `dag:dag_01j…`, checked."""
+    """`global`, `type:research`, `user:grace`, `dag:dag_01j…` or `agent:coder-1`, checked."""
     scope = validation.text(value, "scope", max_chars=MAX_SCOPE_CHARS)
     kind, _, name = scope.partition(":")
     if scope != GLOBAL and (kind not in SCOPES or not name):
-        raise Invalid(f"scope must be global, type:NAME, user:NAME or dag:ID, not {value!r:.80}.", field="scope")
+        raise Invalid(
+            f"scope must be global, type:NAME, user:NAME, dag:ID or agent:NAME, not {value!r:.80}.", field="scope"
+        )
     return scope
 
 
@@ -109,9 +126,14 @@ def to_parts(amount: float, unit: str) -> int:
 
 
 def scopes_of(*, type: str, user: str | None, dag: str) -> tuple[str, ...]:
-    """Whose budgets a task uses."""
+    """Whose budgets a task uses, beside those of the agent that claims it."""
     scopes = (GLOBAL, f"type:{type}", f"dag:{dag}")
     return scopes if user is None else (*scopes, f"user:{user}")
+
+
+def of_agent(agent: str) -> str:
+    """The scope of an agent's own budgets."""
+    return f"{OF_AGENTS}{agent}"
 
 
 def parked_on(scope: str, unit: str) -> str:
@@ -134,6 +156,11 @@ def fits(*, limit: int, taken: int, wanted: int) -> bool:
     """Whether so much more may be reserved, `taken` being reserved or spent already. A budget that is used up admits
     nobody, also who reserves nothing."""
     return taken + wanted <= limit and (wanted > 0 or taken < limit)
+
+
+def is_used_up(*, limit: int, taken: int) -> bool:
+    """Whether nothing at all fits any more."""
+    return taken >= limit
 
 
 def charge(told: int | None, reserved: int, *, sure: bool, given_back: bool) -> tuple[int, bool]:
@@ -165,10 +192,24 @@ def why_exceeded(task: Task, limit: str) -> str:
 
 
 def shown(
-    scope: str, unit: str, *, limit: int, default_reserve: int, reserved: int, spent: int, unpriced: int, waiting: int
+    scope: str,
+    unit: str,
+    *,
+    limit: int,
+    default_reserve: int,
+    reserved: int,
+    spent: int,
+    unpriced: int,
+    waiting: int,
+    window: Window | None = None,
+    ends_at: int | None = None,
+    now: int = 0,
 ) -> Budget:
-    """A budget as people see it: amounts in units."""
+    """A budget as people see it now: amounts in units. One whose window is over begins anew, noted or not."""
     parts = PARTS[unit]
+    if window is not None and ends_at is not None and ends_at <= now:
+        reserved = spent = unpriced = 0
+        ends_at = windows.ends_at(window, now)
     return Budget(
         scope=scope,
         unit=unit,
@@ -179,7 +220,15 @@ def shown(
         left=max(0, limit - reserved - spent) / parts,
         unpriced=unpriced,
         waiting=waiting,
+        window=None if window is None else window.per,
+        timezone=None if window is None else window.timezone,
+        ends_at=None if ends_at is None else from_micros(ends_at),
     )
+
+
+def window_of(budget: Budget) -> Window | None:
+    """The window of a budget as people see it."""
+    return None if budget.window is None or budget.timezone is None else Window(budget.window, budget.timezone)
 
 
 def in_words(amount: float, unit: str) -> str:
@@ -196,14 +245,35 @@ def spent_in_words(budget: Budget) -> str:
     return f"≥ {amount}, {budget.unpriced} unpriced" if budget.unpriced else amount
 
 
+def without(task: Task, agent: str, known: Iterable[Budget]) -> Budget | None:
+    """The first budget of an agent's own that has no room for this task; None: it can pay for it."""
+    return next((budget for budget in known if budget.scope == of_agent(agent) and _missing(task, budget)), None)
+
+
+def explain_agents(task: Task, broke: Sequence[Budget]) -> tuple[str, list[Blocker]]:
+    """Why a task waits although there are agents for it: none of them can pay for it."""
+    blockers = [blocker for budget in broke for blocker in explain(task, budget)[1]]
+    return "It is ready, but no live agent that could do it has the budget for it.", blockers
+
+
+def _wanted(task: Task, budget: Budget) -> int:
+    """What the next attempt reserves, in parts."""
+    return reserve(budget.unit, allowance_of(task), to_parts(budget.default_reserve, budget.unit))
+
+
+def _missing(task: Task, budget: Budget) -> int:
+    """By how much a budget is too small for a task now, in parts; 0: it fits."""
+    taken = to_parts(budget.reserved, budget.unit) + to_parts(budget.spent, budget.unit)
+    return max(taken + max(_wanted(task, budget), 1) - to_parts(budget.limit, budget.unit), 0)
+
+
 def explain(task: Task, budget: Budget) -> tuple[str, list[Blocker]]:
-    """Why a task is parked on a budget, and what would help."""
+    """Why a budget has no room for a task, and what would help."""
     parts, unit, name = PARTS[budget.unit], budget.unit, f"budget {budget.scope}"
     allowance = allowance_of(task)
-    wanted = reserve(unit, allowance, to_parts(budget.default_reserve, unit))
-    taken = to_parts(budget.reserved, unit) + to_parts(budget.spent, unit)
+    wanted = _wanted(task, budget)
     limit = to_parts(budget.limit, unit)
-    missing = max(taken + max(wanted, 1) - limit, 0) / parts
+    missing = _missing(task, budget) / parts
     own = allowance.of(unit) is not None or (unit == "seconds" and task.timeout is not None)
     whose = "of its own limit" if own else "of default_reserve, because it names no limit of its own"
     detail = (
@@ -211,13 +281,17 @@ def explain(task: Task, budget: Budget) -> tuple[str, list[Blocker]]:
         f" (spent {spent_in_words(budget)}; {in_words(budget.reserved, unit)} reserved by what runs),"
         f" and it reserves {in_words(wanted / parts, unit)} {whose}"
     )
+    until = budget.ends_at
     if wanted > limit:
         detail += "; as it is it can never fit"
+        until = None
+    elif until is not None:
+        detail += f"; it begins anew at {windows.local(until, budget.timezone or windows.UTC)}"
     option = "" if unit == "usd" else f" --unit {unit}"
     help = f"raise {name} by {in_words(missing, unit)}: dibs budget raise {budget.scope} {missing:g}{option}"
     if not missing:
         help = "it will be offered again in a moment"
-    return f"It is ready, but {detail}.", [Blocker(kind="gate", detail=detail, help=help)]
+    return f"It is ready, but {detail}.", [Blocker(kind="gate", detail=detail, until=until, help=help)]
 
 
 def no_budget(scope: str, unit: str) -> NotFound:

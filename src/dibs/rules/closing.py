@@ -26,6 +26,13 @@ OPEN, PROBING, TRYING, PAUSED, LIMITED = "open", "probing", "trying", "paused", 
 """Why something is closed: its breaker is open, or its probe is under way, or about to be; somebody paused it; a
 provider turned somebody away."""
 
+SLOTS = "slots"
+"""Not closed, but limited: a type of which only so many tasks may be held at once (in the place of `until`)."""
+
+RATE, SPENDS, WINDOW = "rate", "spends", "window"
+"""A type of which only so many tasks are handed out in a time; an agent that has budgets of its own; a budget that
+begins anew when its window is over."""
+
 RESUMED, TIME = "resumed", "until"
 """Why a pause ended."""
 
@@ -49,20 +56,29 @@ class Pause(Struct, kw_only=True):
 
 class Shut(Struct):
     """What is closed in a project, without the words: gates of pauses, types by the state of their breaker, and
-    gates of providers."""
+    gates of providers.
+
+    `slots`: how many tasks of a type may be held at once, where that is limited. `rates`: types of which only so many
+    are handed out in a time. `spenders`: agents with budgets of their own. `windows`: when budgets begin anew.
+    """
 
     paused: dict[str, int | None] = field(default_factory=dict)
     open: dict[str, int | None] = field(default_factory=dict)
     probing: set[str] = field(default_factory=set)
     trying: set[str] = field(default_factory=set)
     limited: dict[str, int] = field(default_factory=dict)
+    slots: dict[str, int] = field(default_factory=dict)
+    rates: set[str] = field(default_factory=set)
+    spenders: set[str] = field(default_factory=set)
+    windows: dict[str, int] = field(default_factory=dict)
 
 
 class Ways(Struct):
     """What a claim may do with the lanes its agent could serve.
 
     `lanes`: those that are open. `trials`: those of them from which one task is handed out, alone, as a probe.
-    `watched`: closed ones that open when a claim of theirs ends. `opens_at`: when time alone opens one; None: never.
+    `watched`: closed ones that open when a claim of theirs ends. `opens_at`: when time alone opens one, or lets budgets
+    begin anew; None: never.
     `limited_until`: when the first of those opens that a rate limit closes; None: there are none.
     """
 
@@ -85,6 +101,16 @@ def gather(rows: Iterable[tuple[str, str, str, int | None]]) -> dict[str, Shut]:
         elif why == LIMITED:
             assert until is not None
             closed.limited[name] = until
+        elif why == SLOTS:
+            assert until is not None
+            closed.slots[name] = until
+        elif why == RATE:
+            closed.rates.add(name)
+        elif why == SPENDS:
+            closed.spenders.add(name)
+        elif why == WINDOW:
+            assert until is not None
+            closed.windows[name] = until
         else:
             (closed.probing if why == PROBING else closed.trying).add(name)
     return shut
@@ -104,7 +130,7 @@ def changes_at(shut: Mapping[str, Shut]) -> int | None:
     instants = [
         until
         for closed in shut.values()
-        for untils in (closed.paused, closed.open, closed.limited)
+        for untils in (closed.paused, closed.open, closed.limited, closed.windows)
         for until in untils.values()
         if until is not None
     ]
@@ -118,7 +144,7 @@ def ways(
     `rules.providers.opens_at` says; None: it does not."""
     if shut is None:
         return Ways([number for number, _ in lanes], [], [], None)
-    found = Ways([], [], [], None)
+    found = Ways([], [], [], min(shut.windows.values(), default=None))
     for number, type in lanes:
         gates = (EVERYTHING, f"agent:{agent}", f"type:{type}", f"lane:{number}")
         untils = [shut.paused[gate] for gate in gates if gate in shut.paused]

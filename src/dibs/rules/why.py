@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from dibs.model.agent import AgentStatus
 from dibs.model.instants import from_micros
 from dibs.model.status import HELD, Status
-from dibs.model.views import Agent, Blocker, Budget, Lane, Lock, Why
+from dibs.model.views import Agent, Blocker, Budget, Lane, Lock, TypeRate, TypeSlots, Why
 from dibs.rules import budgets, closing, escalation, providers
+from dibs.rules import rates as type_rates
+from dibs.rules import slots as type_slots
 from dibs.rules.agents import can_take, is_full, is_live
 from dibs.rules.matching import ANYBODY_BUT, is_meant, models_of
 from dibs.rules.questions import APPROVAL, OPEN, QUESTION, VALIDATION
@@ -38,13 +40,17 @@ def explain(
     pauses: Sequence[Pause] = (),
     breaker: Record | None = None,
     limits: Mapping[str, Backoff] | None = None,
+    slots: Sequence[TypeSlots] = (),
+    rates: Sequence[TypeRate] = (),
     questions: Sequence[Question] = (),
     lock: Lock | None = None,
     budget: Budget | None = None,
+    spending: Sequence[Budget] = (),
 ) -> Why:
     """Say why `task` is where it is. `parents` are the tasks it still waits for; `agents` all that were heard of;
-    `pauses` all there are; `breaker` that of its type; `limits` the gates that rate limits closed; `questions` its own;
-    `lock` or `budget` the one that it is parked on."""
+    `pauses` all there are; `breaker` that of its type; `limits` the gates that rate limits closed; `slots` and
+    `rates` those of types; `questions` its own; `lock` or `budget` the one that it is parked on; `spending` all budgets
+    there are."""
     if task.status is Status.PENDING:
         sentence, blockers = _pending(parents)
     elif task.status is Status.SCHEDULED:
@@ -56,11 +62,11 @@ def explain(
     elif budget is not None:
         sentence, blockers = budgets.explain(task, budget)
     elif task.status is Status.READY:
-        closures = _closed_to(task, pauses, breaker) + _limited(task, limits or {})
+        closures = _closed_to(task, pauses, breaker) + _limited(task, limits or {}) + _full(task, slots, rates)
         if closures:
             sentence, blockers = _closed(closures, now)
         else:
-            sentence, blockers = _ready(task, agents, pauses, now)
+            sentence, blockers = _ready(task, agents, pauses, spending, now)
     elif task.status is Status.WAITING:
         sentence, blockers = _waiting(parents, [question for question in questions if question.status == OPEN], now)
     elif task.status is Status.VALIDATING:
@@ -189,6 +195,13 @@ def _limited(task: Task, limits: Mapping[str, Backoff]) -> list[Closure]:
     return [providers.told(gate, limits[gate]) for gate in gates]
 
 
+def _full(task: Task, slots: Sequence[TypeSlots], rates: Sequence[TypeRate]) -> list[Closure]:
+    """The gates of its type, if as many tasks of it run, or were handed out, as may."""
+    closures = [type_slots.told(found) for found in slots if found.type == task.type]
+    closures += [type_rates.told(found) for found in rates if found.type == task.type]
+    return [closure for closure in closures if closure is not None]
+
+
 def _is_lane_of(task: Task, lane: Lane) -> bool:
     wanted = (task.type, task.assignee, task.requires, models_of(task), task.boost, task.provider)
     return wanted == (lane.type, lane.assignee, lane.requires, lane.models, lane.boost, lane.provider)
@@ -207,6 +220,11 @@ def _gate(closure: Closure, now: int) -> Blocker:
         who = closure.provider or f"whoever serves type {closure.type}"
         what = f"{who} turned work away ({closure.reason})"
         end = "" if closure.until is None else f"; it goes on {_distance(closure.until, now)}"
+    elif closure.kind == "slots":
+        what, end = str(closure.reason), ""
+    elif closure.kind == "rate":
+        what = f"no more tasks of type {closure.type} are handed out just now ({closure.reason})"
+        end = "" if closure.until is None else f"; the next one {_distance(closure.until, now)}"
     else:
         by = f" by {closure.by}" if closure.by else ""
         because = f" ({closure.reason})" if closure.reason else ""
@@ -216,13 +234,19 @@ def _gate(closure: Closure, now: int) -> Blocker:
     return Blocker(kind="gate", detail=what + end, ids=[closure.gate], until=closure.until, help=closure.help)
 
 
-def _ready(task: Task, agents: Sequence[Agent], pauses: Sequence[Pause], now: int) -> tuple[str, list[Blocker]]:
+def _ready(
+    task: Task, agents: Sequence[Agent], pauses: Sequence[Pause], spending: Sequence[Budget], now: int
+) -> tuple[str, list[Blocker]]:
     live = [agent for agent in agents if is_live(agent, now)]
     fitting = [agent for agent in live if _fits(task, agent)]
     paused = {pause.name: closing.told(pause) for pause in pauses if pause.scope == "agent"}
     if fitting and all(agent.id in paused for agent in fitting):
         blockers = [_gate(paused[agent.id], now) for agent in fitting]
         return "It is ready, but every live agent that could do it is paused.", blockers
+    broke = {agent.id: budgets.without(task, agent.id, spending) for agent in fitting}
+    if fitting and all(broke.values()):
+        return budgets.explain_agents(task, [budget for budget in broke.values() if budget is not None])
+    fitting = [agent for agent in fitting if broke[agent.id] is None]
     if any(not is_full(agent) for agent in fitting):
         return "It is ready and will be handed to the next free agent that can do it.", []
     if fitting:

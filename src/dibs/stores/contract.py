@@ -56,6 +56,14 @@ Rules that hold for every method:
   with one of its `open_models`. `gate.closed` has reason `rate_limit`; that its time is over is noted as for a pause,
   or with what closes it again. A renewal of a task whose gate is closed, and a claim that finds nothing while such a
   gate keeps something back from its agent (the first of them to open), are told to `slow_down` (`slow_down_s`).
+- **Slots of types** (`set_type_slots`) cap what lanes contribute to a claim: of a type that has slots, no more tasks
+  are handed out than `rules.slots.rooms` says, counting what is held of it, what was cancelled while held and is not
+  written yet, and what this claim has taken. Tasks beyond that are not looked at, whatever they need: none is written
+  or parked for it, and worse ones of other types are handed out. However many claims race, no more than its slots are
+  held, unless fewer were set than were taken.
+- **Rates of types** (`set_rate`) cap it as well: no more tasks of a type are handed out than its bucket has tokens
+  (`rules.rates.tokens`), each of which takes one (`taken`) in the same commit. Nothing gives one back but time. A
+  claim that finds nothing is told when a type that it may serve and that has no token has one (`next_due_in`).
 - **Events** (`model.event.Event`) are emitted for every change of status: `task.added` then the status's own event
   for a new task; `task.ready`, `task.scheduled`, `task.claimed`, `task.started`, `task.progress` (renewals that carry
   progress or a note), `task.released` (reason), `task.retrying`, `task.completed`, `task.dead_lettered`,
@@ -103,6 +111,15 @@ Rules that hold for every method:
   changed, after the locks: of each lane the tasks parked on it, best first, at most `rules.budgets.LOOKED_AT`, are
   unparked while they fit beside what is taken and those unparked before; one that another budget or a lock does not
   admit is parked there instead. Nobody pays for budgets in projects that have none.
+- **Budgets of agents** (scope `agent:ID`) are those of whoever claims. A claim whose agent has one that is used up
+  (`rules.budgets.is_used_up`) is answered with reason `budget`, if nothing else keeps it from work. Else what it claims
+  reserves there, too, and what it has no room for is *passed over*: not looked at for anything else, not parked, ready
+  for others as before. After `rules.budgets.PASSED_OVER` of these a claim ends with what it has. A new one counts what
+  its agent holds. Nothing is ever parked on one, and agents without pay nothing for those that have some.
+- **Windows of budgets.** A budget with a window (`rules.windows`) begins anew when that is over: nothing is reserved
+  and nothing spent in it, and it is looked at. What was reserved before ends with its claim and is not charged any
+  more: it was in the window in which the claim was made. From that instant on this holds for every claim; the claim,
+  `promote`, or change of budgets that comes next notes it. Nothing is emitted.
 - **Limits of a task.** `renew` answers `limits={"exceeded": …}` where what the attempt has told so far, with what
   earlier ones used, is over a limit of the task itself (`rules.budgets.exceeded`).
 - **Text** arrives clean: validation and sanitising happened before.
@@ -125,11 +142,13 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Budget, Lock, Page, Stats
+    from dibs.model.views import Agent, Budget, Lock, Page, Stats, TypeRate, TypeSlots
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
+    from dibs.rules.rates import Rate
     from dibs.rules.review import Ruling
+    from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
@@ -557,11 +576,36 @@ class Store(Protocol):
         """Those that are held, waited for, reserved, or have another number of slots than 1; by name."""
         ...
 
+    # Slots of types
+
+    async def set_type_slots(self, project: str, type: str, slots: int | None) -> TypeSlots | None:
+        """How many tasks of a type may be held at once, from now on, and how many are; None: any number. What is held
+        beyond that stays held."""
+        ...
+
+    async def type_slots(self, project: str) -> list[TypeSlots]:
+        """The types that have slots, by name, and how many of each are taken."""
+        ...
+
+    # Rates of types
+
+    async def set_rate(self, project: str, type: str, rate: Rate | None) -> TypeRate | None:
+        """How many tasks of a type may be handed out in a time, from now on; None: any number. A new bucket is full;
+        one that was there goes on as it was, empty at worst (`rules.rates.changed`)."""
+        ...
+
+    async def rates(self, project: str) -> list[TypeRate]:
+        """The types that have a rate, by name, and what may be handed out now."""
+        ...
+
     # Budgets
 
-    async def set_budget(self, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
-        """Make a budget, or change its limit and default. A new one has spent nothing; what is held in its scope, also
-        by agents that have not stopped since it was cancelled, has reserved what a claim would reserve now."""
+    async def set_budget(
+        self, project: str, scope: str, unit: str, limit: int, default_reserve: int, window: Window | None = None
+    ) -> Budget:
+        """Make a budget, or change its limit, default and window. A new one has spent nothing; what is held in its
+        scope, also by agents that have not stopped since it was cancelled, has reserved what a claim would reserve
+        now. Changing the window changes when it ends, and nothing else."""
         ...
 
     async def raise_budget(self, project: str, scope: str, unit: str, amount: int) -> Budget:

@@ -233,7 +233,8 @@ class Offer(Struct, gc=False):
 class Claimed(Struct, kw_only=True):
     """What was claimed, best first. When nothing was: `next_due_in` seconds until time alone may change that.
 
-    `reason` is why this agent got nothing whatever there is: `draining`, or `max_concurrent` (it holds so many).
+    `reason` is why this agent got nothing whatever there is: `draining`, `max_concurrent` (it holds so many), or
+    `budget` (its own is used up).
     `slow_down`: nothing was claimed, and a rate limit keeps something back that this agent could do: seconds to wait.
     """
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from dibs.cli.connecting import looked_into, opened
 from dibs.cli.output import on_terminal, print_json
-from dibs.cli.parsing import LATER, Command, given, listed, number, whole
+from dibs.cli.parsing import Command, given, listed, number, whole
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -79,7 +79,7 @@ def register_arguments(parser: ArgumentParser) -> None:
     add("--can", metavar="a,b", dest="capabilities", type=listed, action="extend", help="what it is capable of")
     add("--model", metavar="M", dest="models", action="append", help="a model it offers; may be repeated")
     add("--max-concurrent", metavar="N", type=whole, help="it never holds more tasks than this")
-    add("--budget", metavar="X", type=number, help=LATER)
+    add("--budget", metavar="X", type=number, help="what it may cost, in USD; see `dibs budget set agent:A`")
 
 
 def register(args: Namespace) -> int:
@@ -139,13 +139,19 @@ def lanes(args: Namespace) -> int:
         return 0
     instant = when()
     print_table(
-        (*LANE_COLUMNS, Column("AGENTS", wide=True)), ((*lane_row(lane, instant), _who(lane)) for lane in found)
+        (*LANE_COLUMNS, Column("AGENTS", wide=True), Column("RUN", spare=True)),
+        ((*lane_row(lane, instant), _who(lane), _run(lane)) for lane in found),
     )
     return 0
 
 
 def _who(lane: Lane) -> str:
     return ", ".join(lane.agents or ()) or NOBODY
+
+
+def _run(lane: Lane) -> str:
+    """How many tasks of its type run, of how many that may; nothing where any number may."""
+    return "" if lane.slots is None else f"{lane.held} of {lane.slots}"
 
 
 COMMANDS = {
@@ -174,7 +180,10 @@ replaces what was registered before.
     "lanes": Command(
         _nothing,
         lanes,
-        about="In a pipe, between tabs: type, ready, oldest, requires, assignee, models, live agents that can do it.",
+        about="""
+In a pipe, between tabs: type, ready, oldest, requires, assignee, models, live agents that can do it, how many of its
+type run of how many that may.
+""",
         example="dibs lanes --json | jq '.[] | select(.agents == [])'",
     ),
 }

@@ -51,11 +51,13 @@ def _row(budget: Budget) -> tuple[str, ...]:
         in_words(amount, budget.unit) for amount in (budget.limit, budget.left, budget.reserved, budget.default_reserve)
     )
     waiting = str(budget.waiting) if budget.waiting else ""
+    if budget.window is not None:
+        limit = f"{limit} a {budget.window}"
     return (budget.scope, limit, left, spent_in_words(budget), reserved, default, waiting)
 
 
 def _scope(parser: ArgumentParser) -> None:
-    parser.add_argument("scope", metavar="SCOPE", help="global, type:NAME, user:NAME or dag:ID")
+    parser.add_argument("scope", metavar="SCOPE", help="global, type:NAME, user:NAME, dag:ID or agent:NAME")
 
 
 def _unit(parser: ArgumentParser) -> None:
@@ -71,12 +73,15 @@ def set_arguments(parser: ArgumentParser) -> None:
         type=number,
         help="what a task without a limit of its own sets aside; default 0",
     )
+    parser.add_argument("--per", metavar="WINDOW", dest="window", help="`day`: so much each day; default: for good")
+    parser.add_argument("--tz", metavar="ZONE", dest="timezone", help="where the day ends: Europe/Berlin; default UTC")
     _unit(parser)
 
 
 def set_(args: Namespace) -> int:
     with opened(args) as queue:
-        return _told(args, queue.set_budget(args.scope, args.limit, **given(args, "unit", "default_reserve")))
+        options = given(args, "unit", "default_reserve", "window", "timezone")
+        return _told(args, queue.set_budget(args.scope, args.limit, **options))
 
 
 def raise_arguments(parser: ArgumentParser) -> None:
@@ -123,6 +128,7 @@ stops new attempts only.
         example="""
 dibs budget set global 20 --default-reserve 0.25
 dibs budget set type:research 1000000 --unit tokens
+dibs budget set agent:coder-1 5 --per day --tz Europe/Berlin
 """,
     ),
     "budget raise": Command(

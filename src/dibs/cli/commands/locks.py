@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.cli import wording
 from dibs.cli.connecting import looked_into, opened
 from dibs.cli.output import on_terminal, print_json
-from dibs.cli.parsing import Command, whole
+from dibs.cli.parsing import Command, given, whole
 from dibs.cli.render import Column, hint, now, print_table
 
 if TYPE_CHECKING:
@@ -59,15 +59,21 @@ def _rows(lock: Lock, instant: datetime) -> Iterable[tuple[str, ...]]:
 
 
 def slots_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("name", metavar="LOCK", help="as tasks name it: repo:myapp")
-    parser.add_argument("slots", metavar="N", type=whole, help="how many tasks may hold it at once")
+    parser.add_argument("name", metavar="LOCK", nargs="?", help="as tasks name it: repo:myapp")
+    parser.add_argument("slots", metavar="N", type=_slots, help="how many tasks may hold it at once")
+    parser.add_argument("--type", metavar="T", help="instead of a lock: how many tasks of this type may run; or `any`")
+
+
+def _slots(text: str) -> int | None:
+    """A number; `any`: there is no limit."""
+    return None if text == "any" else whole(text)
 
 
 def slots(args: Namespace) -> int:
     with opened(args) as queue:
-        lock = queue.set_slots(args.name, args.slots)
+        admitted = queue.set_slots(slots=args.slots, **given(args, "name", "type"))
     if args.json:
-        print_json(lock)
+        print_json(admitted)
     return 0
 
 
@@ -81,7 +87,14 @@ COMMANDS = {
     "slots": Command(
         slots_arguments,
         slots,
-        about="A lock admits one task unless told otherwise. Whoever holds it keeps it.",
-        example="dibs slots gpu 4",
+        about="""
+A lock admits one task unless told otherwise. Whoever holds it keeps it. Of a type any number of tasks runs at once,
+unless it is given slots; what runs already counts, and goes on.
+""",
+        example="""
+dibs slots gpu 4
+dibs slots --type render 3
+dibs slots --type render any
+""",
     ),
 }

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Any
 from dibs.model.instants import to_micros
 from dibs.model.status import Status
 from dibs.rules import budgets as rules
+from dibs.rules import windows
 from dibs.stores.memory.state import BudgetRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from dibs.model.attempt import Attempt
     from dibs.model.views import Budget
+    from dibs.rules.windows import Window
     from dibs.stores.memory.state import Record, State
 
     Name = tuple[str, str]
@@ -28,9 +30,25 @@ def closed(state: State, record: Record) -> str | None:
     return None
 
 
-def take(state: State, record: Record) -> None:
-    """Reserve in all its budgets, under the fence that it is being claimed with."""
-    for _, unit, budget in _of(state, record):
+def is_broke(state: State, project: str, agent: str) -> bool:
+    """Whether a budget of this agent is used up."""
+    return any(
+        rules.is_used_up(limit=budget.limit, taken=budget.taken)
+        for _, _, budget in _named(state, project, (rules.of_agent(agent),))
+    )
+
+
+def can_pay(state: State, record: Record, agent: str) -> bool:
+    """Whether the agent's own budgets have room for this task."""
+    return all(
+        rules.fits(limit=budget.limit, taken=budget.taken, wanted=_wanted(record, unit, budget))
+        for _, unit, budget in _named(state, record.spec.project, (rules.of_agent(agent),))
+    )
+
+
+def take(state: State, record: Record, agent: str) -> None:
+    """Reserve in all its budgets, and in the agent's, under the fence that it is being claimed with."""
+    for _, unit, budget in (*_of(state, record), *_named(state, record.spec.project, (rules.of_agent(agent),))):
         budget.reserved[record.number, record.fence] = _wanted(record, unit, budget)
 
 
@@ -39,7 +57,9 @@ def settle(state: State, record: Record, attempt: Attempt, *, sure: bool) -> Non
     usage = rules.Usage(attempt.cost_usd, attempt.tokens_in, attempt.tokens_out, attempt.turns)
     started, ended = attempt.started_at, attempt.ended_at
     seconds = 0 if started is None or ended is None else to_micros(ended) - to_micros(started)
-    for name, unit, budget in _of(state, record):
+    for name, budget in sorted(state.budgets.items(), key=lambda item: item[0]):
+        unit = name[1].rpartition(":")[2]
+        budget.earlier.pop((record.number, record.fence), None)
         reserved = budget.reserved.pop((record.number, record.fence), None)
         if reserved is None:
             continue
@@ -95,28 +115,65 @@ def _open_up(state: State, name: Name) -> int:
     return unparked
 
 
-def give(state: State, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+def roll(state: State) -> int:
+    """Let budgets whose window is over begin anew; how many."""
+    over = [
+        (name, budget)
+        for name, budget in sorted(state.budgets.items(), key=lambda item: item[0])
+        if budget.ends_at is not None and budget.ends_at <= state.now
+    ]
+    for name, budget in over:
+        budget.earlier |= budget.reserved
+        budget.reserved, budget.spent, budget.unpriced = {}, 0, 0
+        budget.ends_at = _ends_at(state, budget.window)
+        state.roomy[name] = None
+        state.changed = True
+    return len(over)
+
+
+def _ends_at(state: State, window: Window | None) -> int | None:
+    return None if window is None else windows.ends_at(window, state.now)
+
+
+def give(
+    state: State,
+    project: str,
+    scope: str,
+    unit: str,
+    limit: int,
+    default_reserve: int,
+    window: Window | None = None,
+) -> Budget:
     """Make a budget, which counts what runs already, or change one."""
+    roll(state)
     name = (project, rules.parked_on(scope, unit))
     budget = state.budgets.get(name)
     if budget is None:
         budget = state.budgets[name] = BudgetRecord(limit=limit, default_reserve=default_reserve)
         for record in state.tasks.values():
-            if (record.held or record.unwritten) and any(budget is each for _, _, each in _of(state, record)):
+            if (record.held or record.unwritten) and any(
+                budget is each
+                for _, _, each in (
+                    *_of(state, record),
+                    *_named(state, record.spec.project, (rules.of_agent(record.agent or ""),)),
+                )
+            ):
                 budget.reserved[record.number, record.fence] = _wanted(record, unit, budget)
     budget.limit, budget.default_reserve = limit, default_reserve
+    budget.window, budget.ends_at = window, _ends_at(state, window)
     state.roomy[name] = None
     state.changed = True
-    return _shown(name, budget)
+    return _shown(name, budget, state.now)
 
 
 def raise_limit(state: State, project: str, scope: str, unit: str, amount: int) -> Budget:
     """Add to its limit."""
+    roll(state)
     name, budget = _get(state, project, scope, unit)
     budget.limit = min(rules.MOST, budget.limit + amount)
     state.roomy[name] = None
     state.changed = True
-    return _shown(name, budget)
+    return _shown(name, budget, state.now)
 
 
 def remove(state: State, project: str, scope: str, unit: str) -> Budget:
@@ -124,7 +181,7 @@ def remove(state: State, project: str, scope: str, unit: str) -> Budget:
     from dibs.stores.memory.locks import move
 
     name, budget = _get(state, project, scope, unit)
-    gone = _shown(name, budget)
+    gone = _shown(name, budget, state.now)
     for number in list(budget.parked):
         move(state, state.numbered[number], None)
     del state.budgets[name]
@@ -134,7 +191,7 @@ def remove(state: State, project: str, scope: str, unit: str) -> Budget:
 
 def all_budgets(state: State, project: str) -> list[Budget]:
     """By scope and unit."""
-    found = [_shown(name, budget) for name, budget in state.budgets.items() if name[0] == project]
+    found = [_shown(name, budget, state.now) for name, budget in state.budgets.items() if name[0] == project]
     return sorted(found, key=lambda budget: (budget.scope, budget.unit))
 
 
@@ -147,14 +204,18 @@ def _get(state: State, project: str, scope: str, unit: str) -> tuple[Name, Budge
 
 def _of(state: State, record: Record) -> Iterator[tuple[Name, str, BudgetRecord]]:
     """The budgets of a task, by name; each with its unit."""
+    spec = record.spec
+    return _named(state, spec.project, rules.scopes_of(type=spec.type, user=spec.user, dag=record.dag_id))
+
+
+def _named(state: State, project: str, scopes: Sequence[str]) -> Iterator[tuple[Name, str, BudgetRecord]]:
+    """Those budgets of these scopes that exist, by name; each with its unit."""
     if not state.budgets:
         return
-    spec = record.spec
-    scopes = rules.scopes_of(type=spec.type, user=spec.user, dag=record.dag_id)
     for name, unit in sorted((rules.parked_on(scope, unit), unit) for scope in scopes for unit in rules.PARTS):
-        budget = state.budgets.get((spec.project, name))
+        budget = state.budgets.get((project, name))
         if budget is not None:
-            yield (spec.project, name), unit, budget
+            yield (project, name), unit, budget
 
 
 def _wanted(record: Record, unit: str, budget: BudgetRecord) -> int:
@@ -167,7 +228,7 @@ def _allowance(record: Record) -> rules.Allowance:
     return rules.Allowance(spec.max_cost, spec.max_tokens, spec.max_turns, record.timeout_s, spent)
 
 
-def _shown(name: Name, budget: BudgetRecord) -> Budget:
+def _shown(name: Name, budget: BudgetRecord, now: int) -> Budget:
     scope, _, unit = name[1].removeprefix(rules.PREFIX).rpartition(":")
     return rules.shown(
         scope,
@@ -178,6 +239,9 @@ def _shown(name: Name, budget: BudgetRecord) -> Budget:
         spent=budget.spent,
         unpriced=budget.unpriced,
         waiting=len(budget.parked),
+        window=budget.window,
+        ends_at=budget.ends_at,
+        now=now,
     )
 
 
@@ -185,7 +249,7 @@ def wrong(state: State) -> list[str]:
     """What must always hold of budgets: a sentence for each thing that does not."""
     found = []
     for (project, name), budget in state.budgets.items():
-        for number, fence in budget.reserved:
+        for number, fence in (*budget.reserved, *budget.earlier):
             record = state.numbered.get(number)
             if record is None or record.fence != fence or not (record.held or record.unwritten):
                 found.append(f"{name} of {project} is reserved in by task {number}, whose claim has ended.")

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import matching, priority
+from dibs.rules.budgets import BROKE, PASSED_OVER
 from dibs.rules.providers import slow_down_s
-from dibs.stores.memory import breakers, budgets, locks, moving, pausing, providers, registry
+from dibs.rules.rates import cap
+from dibs.stores.memory import breakers, budgets, locks, moving, pausing, providers, rates, registry, slots
 from dibs.stores.memory.snapshots import claim_of
 from dibs.stores.values import Claimed, Usage
 
@@ -36,6 +38,8 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
     served = [lane for lane in state.lane_ids if _may_serve(lane, request)]
     ways = pausing.ways(state, served, request)
     limit, reason = registry.room(state, request)
+    if reason is None and budgets.is_broke(state, request.project, request.agent):
+        reason = BROKE
     records = [] if reason else _choose(state, request, ways, limit)
     for record in records:
         _hand_out(state, record, request)
@@ -44,7 +48,9 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
         if reason:
             return Claimed(reason=reason)
         slow_down = slow_down_s(ways.limited_until, state.now)
-        return Claimed(next_due_in=_next_due_in(state, ways), slow_down=slow_down)
+        open = [lane.type for lane in served if state.lane_ids[lane] in ways.lanes]
+        opening = rates.opens_at(state, request.project, open)
+        return Claimed(next_due_in=_next_due_in(state, ways, opening), slow_down=slow_down)
     if request.claim_id is not None:
         held = [(record.id, record.fence) for record in records]
         state.claims[request.project, request.claim_id] = (state.now, held)
@@ -53,14 +59,25 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
 
 def _choose(state: State, request: ClaimRequest, ways: Ways, limit: int) -> list[Record]:
     """The best tasks that fit into one batch: limit, bytes, and solo tasks and probes alone. Each has its new fence,
-    under which it holds its locks and its share of budgets; what does not get them is parked."""
+    under which it holds its locks and its share of budgets; what does not get them is parked. Types whose slots are
+    taken contribute nothing more; what the agent cannot pay for is passed over."""
     open = set(ways.lanes)
+    rooms = slots.rooms(state, request.project)
+    cap(rooms, rates.left(state, request.project))
     heads = [_by_effective(state, lane, order) for lane, order in state.lanes.items() if state.lane_ids[lane] in open]
     chosen: list[Record] = []
     shut_out: list[tuple[Record, str]] = []
-    size = 0
+    size = passed_over = 0
     for _, number in merge(*heads):
         record = state.numbered[number]
+        type = record.spec.type
+        if rooms.get(type) == 0:
+            continue
+        if not budgets.can_pay(state, record, request.agent):
+            passed_over += 1
+            if passed_over >= PASSED_OVER:
+                break
+            continue
         size += len(record.payload)
         alone = record.solo or state.lane_ids[record.lane] in ways.trials
         if chosen and (len(chosen) >= limit or size > request.max_bytes or alone):
@@ -72,12 +89,15 @@ def _choose(state: State, request: ClaimRequest, ways: Ways, limit: int) -> list
             continue
         record.fence += 1
         locks.take(state, record)
-        budgets.take(state, record)
+        budgets.take(state, record, request.agent)
         chosen.append(record)
+        if type in rooms:
+            rooms[type] -= 1
         if alone or len(chosen) >= limit:
             break
     for record, closed in shut_out:
         locks.park(state, record, closed)
+    rates.take(state, request.project, [record.spec.type for record in chosen])
     return chosen
 
 
@@ -123,9 +143,9 @@ def _still_held(state: State, task_id: str, fence: int, request: ClaimRequest) -
     return record is not None and record.held_under(fence) and record.agent == request.agent
 
 
-def _next_due_in(state: State, ways: Ways) -> float | None:
+def _next_due_in(state: State, ways: Ways, opening: list[int]) -> float | None:
     """Seconds until a task this agent may serve is due, or is taken from whoever holds it, or a lane of it opens."""
-    instants: list[float] = [] if ways.opens_at is None else [ways.opens_at]
+    instants: list[float] = [*opening] if ways.opens_at is None else [ways.opens_at, *opening]
     waited = {*ways.lanes, *ways.watched}
     for order in (state.due, state.leases):
         for at, number in order:

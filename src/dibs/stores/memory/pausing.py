@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from dibs.model.views import Lane
 from dibs.rules import closing, providers
 from dibs.stores import refusals
-from dibs.stores.memory import breakers
+from dibs.stores.memory import breakers, budgets
 from dibs.stores.memory import providers as backoffs
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def tend(state: State) -> int:
     ]
     for project, gate in over:
         _open(state, project, gate, closing.TIME)
-    return len(over) + backoffs.tend(state) + breakers.tend(state)
+    return len(over) + backoffs.tend(state) + breakers.tend(state) + budgets.roll(state)
 
 
 def shut(state: State) -> dict[str, Shut]:
@@ -79,6 +79,9 @@ def shut(state: State) -> dict[str, Shut]:
     for (project, gate), backoff in state.backoffs.items():
         if backoff.shut:
             rows.append((project, closing.LIMITED, gate, backoff.until))
+    for (project, name), budget in state.budgets.items():
+        if budget.ends_at is not None:
+            rows.append((project, closing.WINDOW, name, budget.ends_at))
     return closing.gather(rows)
 
 

@@ -22,6 +22,7 @@ from dibs.model.status import ENDED_BADLY, FINAL, HELD, DagStatus, Outcome, Stat
 from dibs.model.task import Task
 from dibs.rules.budgets import PREFIX, parked_on
 from dibs.rules.locks import SLOTS
+from dibs.rules.windows import Window
 from dibs.stores import refusals
 from dibs.stores.memory.order import Order
 from dibs.stores.values import Entry, LaneKey, Usage
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from dibs.rules.breaker import Record as Breaker
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
+    from dibs.rules.rates import Rate
     from dibs.stores.agents import Known
 
 
@@ -218,14 +220,18 @@ class LockRecord(Struct, eq=False):
 
 
 class BudgetRecord(Struct, eq=False):
-    """A budget, in parts: what claims have reserved, by (task number, fence), and who is parked on it."""
+    """A budget, in parts: what claims have reserved, by (task number, fence), and who is parked on it. `earlier`: what
+    they reserved in windows that are over."""
 
     limit: int
     default_reserve: int = 0
+    window: Window | None = None
+    ends_at: int | None = None
     spent: int = 0
     unpriced: int = 0
     reserved: dict[tuple[int, int], int] = field(default_factory=dict)
     parked: dict[int, None] = field(default_factory=dict)
+    earlier: dict[tuple[int, int], int] = field(default_factory=dict)
 
     @property
     def taken(self) -> int:
@@ -308,6 +314,12 @@ class State:
         """By project and what `parked_on` says of it."""
         self.roomy: dict[tuple[str, str], None] = {}
         """Budgets that may admit somebody now: looked at before the commit, after the locks."""
+
+        self.type_slots: dict[tuple[str, str], int] = {}
+        """By project and type: how many of its tasks may be held at once."""
+
+        self.rates: dict[tuple[str, str], tuple[Rate, int]] = {}
+        """By project and type: how many of its tasks are handed out in a time, and when its bucket is full."""
 
         self.claims: dict[tuple[str, str], tuple[int, list[tuple[str, int]]]] = {}
         self.agents: dict[tuple[str, str], Known] = {}

@@ -22,6 +22,7 @@ from dibs.stores.memory import (
     metrics,
     pausing,
     providers,
+    rates,
     reading,
     registry,
     reviving,
@@ -29,6 +30,7 @@ from dibs.stores.memory import (
     timing,
     validating,
 )
+from dibs.stores.memory import slots as type_slots
 from dibs.stores.memory.sharing import Shared, open_shared
 from dibs.stores.memory.snapshots import attempts_of, task_of
 
@@ -45,11 +47,13 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Budget, Lock, Page, Stats
+    from dibs.model.views import Agent, Budget, Lock, Page, Stats, TypeRate, TypeSlots
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
+    from dibs.rules.rates import Rate
     from dibs.rules.review import Ruling
+    from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
@@ -307,11 +311,33 @@ class MemoryStore:
         with self._shared as state:
             return locks.all_locks(state, project)
 
+    # Slots of types
+
+    async def set_type_slots(self, project: str, type: str, slots: int | None) -> TypeSlots | None:
+        with self._shared as state:
+            return type_slots.set_type_slots(state, project, type, slots)
+
+    async def type_slots(self, project: str) -> list[TypeSlots]:
+        with self._shared as state:
+            return type_slots.type_slots(state, project)
+
+    # Rates of types
+
+    async def set_rate(self, project: str, type: str, rate: Rate | None) -> TypeRate | None:
+        with self._shared as state:
+            return rates.set_rate(state, project, type, rate)
+
+    async def rates(self, project: str) -> list[TypeRate]:
+        with self._shared as state:
+            return rates.rates(state, project)
+
     # Budgets
 
-    async def set_budget(self, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+    async def set_budget(
+        self, project: str, scope: str, unit: str, limit: int, default_reserve: int, window: Window | None = None
+    ) -> Budget:
         with self._shared as state:
-            return budgets.give(state, project, scope, unit, limit, default_reserve)
+            return budgets.give(state, project, scope, unit, limit, default_reserve, window)
 
     async def raise_budget(self, project: str, scope: str, unit: str, amount: int) -> Budget:
         with self._shared as state:

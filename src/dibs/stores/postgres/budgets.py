@@ -8,6 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from dibs.rules import budgets as rules
+from dibs.rules.windows import Window, ends_at
+from dibs.stores.postgres import windows
 from dibs.stores.values import Usage
 
 if TYPE_CHECKING:
@@ -24,6 +26,9 @@ class _Budget(Struct, array_like=True):
     spent: int
     unpriced: int
     waiting: int
+    per: str | None
+    zone: str | None
+    ends_at: int | None
 
 
 class _Spending(Struct, array_like=True):
@@ -43,16 +48,36 @@ _decode = msgspec.json.Decoder(list[_Budget]).decode
 _decode_spending = msgspec.json.Decoder(_Spending).decode
 
 
-async def set_budget(engine: Engine, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+async def set_budget(
+    engine: Engine,
+    project: str,
+    scope: str,
+    unit: str,
+    limit: int,
+    default_reserve: int,
+    window: Window | None = None,
+) -> Budget:
     """Make a budget, or change it."""
+    await windows.roll(engine)
+    per, zone = window or (None, None)
     found = await engine.value(
-        "SELECT dibs.set_budget($1, $2, $3, $4, $5, $6)", engine.at, project, scope, unit, limit, default_reserve
+        "SELECT dibs.set_budget($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        engine.at,
+        project,
+        scope,
+        unit,
+        limit,
+        default_reserve,
+        per,
+        zone,
+        None if window is None else ends_at(window, engine.now()),
     )
     return _the_one(engine, found, scope, unit)
 
 
 async def raise_budget(engine: Engine, project: str, scope: str, unit: str, amount: int) -> Budget:
     """Add to its limit, once: it is not simply repeated when the connection is lost."""
+    await windows.roll(engine)
     [[found]] = await engine.once(
         "SELECT dibs.raise_budget($1, $2, $3, $4, $5)", engine.at, project, scope, unit, amount
     )
@@ -67,7 +92,8 @@ async def remove_budget(engine: Engine, project: str, scope: str, unit: str) -> 
 
 async def budgets(engine: Engine, project: str) -> list[Budget]:
     """All of them, by scope and unit."""
-    return [_shown(budget) for budget in _decode(await engine.value("SELECT dibs.budgets_of($1, NULL)", project))]
+    now = engine.now()
+    return [_shown(budget, now) for budget in _decode(await engine.value("SELECT dibs.budgets_of($1, NULL)", project))]
 
 
 def limits_of(spending: str) -> dict[str, Any]:
@@ -85,10 +111,10 @@ def _the_one(engine: Engine, found: str, scope: str, unit: str) -> Budget:
     if not budgets:
         raise rules.no_budget(scope, unit)
     engine.changed()
-    return _shown(budgets[0])
+    return _shown(budgets[0], engine.now())
 
 
-def _shown(budget: _Budget) -> Budget:
+def _shown(budget: _Budget, now: int) -> Budget:
     return rules.shown(
         budget.scope,
         budget.unit,
@@ -98,4 +124,7 @@ def _shown(budget: _Budget) -> Budget:
         spent=budget.spent,
         unpriced=budget.unpriced,
         waiting=budget.waiting,
+        window=None if budget.per is None or budget.zone is None else Window(budget.per, budget.zone),
+        ends_at=budget.ends_at,
+        now=now,
     )

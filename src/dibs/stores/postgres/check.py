@@ -97,7 +97,8 @@ _RULES = (
     """
     SELECT b.name || ' of ' || b.project || ' says that ' || b.reserved || ' is reserved; it is ' || r.total || '.'
     FROM dibs.budgets b CROSS JOIN LATERAL (
-        SELECT coalesce(sum(r.amount), 0) AS total FROM dibs.reserves r WHERE r.project = b.project AND r.name = b.name
+        SELECT coalesce(sum(r.amount), 0) AS total FROM dibs.reserves r
+        WHERE r.project = b.project AND r.name = b.name AND r.window_no = b.window_no
     ) r
     WHERE b.reserved <> r.total
     """,

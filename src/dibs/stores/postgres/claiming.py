@@ -13,6 +13,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.rules.agents import is_worth_writing
+from dibs.rules.budgets import BROKE
 from dibs.rules.providers import slow_down_s
 from dibs.stores import agents as standing
 from dibs.stores.postgres import pausing, reading
@@ -29,7 +30,7 @@ RAISED_EVERY_S = 0.1
 _REMEMBERED = 1_000
 _MANY = 200_000
 
-_CLAIM = "SELECT * FROM dibs.claim({})".format(", ".join(f"${place}" for place in range(1, 21)))  # noqa: S608
+_CLAIM = "SELECT * FROM dibs.claim({})".format(", ".join(f"${place}" for place in range(1, 23)))  # noqa: S608
 
 _encode = msgspec.json.Encoder().encode
 _decode_tasks = msgspec.json.Decoder(list[Task]).decode
@@ -81,7 +82,9 @@ class Claiming:
                 served.trials,
                 served.watched,
                 _most(rule),
-                request.project in self._lanes.budgeted,
+                request.project in self._lanes.budgeted or served.spends,
+                served.types,
+                served.spends,
             )
             state = found["state"]
             if state == "stale":
@@ -93,6 +96,8 @@ class Claiming:
                 self._note_heard(request, found["heard"])
             if state == "full":
                 return Claimed(reason=standing.DRAINING if rule and rule.draining else standing.FULL)
+            if state == "broke":
+                return Claimed(reason=BROKE)
             if state == "none":
                 if found["looked"]:
                     served.looked(found["due_at"], monotonic() - began)

@@ -16,7 +16,7 @@ from dibs.rules import closing, matching, providers
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Sequence, Set
 
     from dibs.rules.closing import Shut
     from dibs.stores.postgres.engine import Engine
@@ -51,6 +51,11 @@ class Served(Struct):
     watched: list[int] | None = None
     opens_at: int | None = None
     limited_until: int | None = None
+    types: list[str | None] | None = None
+    """The types of those lanes of whose type only so many tasks may be held at once, or handed out in a time (None: of
+    others); None: there is no such lane."""
+    spends: bool = False
+    """Whether the agent has budgets of its own."""
 
     def reads(self, limit: int) -> list[int] | None:
         """How many tasks to look at in each lane for a claim of so many; None: as many as are claimed."""
@@ -81,7 +86,7 @@ class Lanes:
         self.version = -1
         self.keys: dict[int, LaneKey] = {}
         self.budgeted: frozenset[str] = frozenset()
-        """The projects that have budgets: only there claims look at any."""
+        """The projects that have budgets, but for those of agents: only there every claim looks at them."""
         self._engine = engine
         self._ids: dict[LaneKey, int] = {}
         self._served: dict[tuple[object, ...], Served] = {}
@@ -158,6 +163,8 @@ class Lanes:
             watched=ways.watched or None,
             opens_at=ways.opens_at,
             limited_until=ways.limited_until,
+            types=None if shut is None else _limited_types(found.values(), {*shut.slots, *shut.rates}),
+            spends=shut is not None and request.agent in shut.spenders,
         )
 
     def _take_in(self, found: Sequence[Any]) -> None:
@@ -169,6 +176,11 @@ class Lanes:
         self._shut = {} if shut is None else closing.gather(_decode_shut(shut))
         self.changes_at = closing.changes_at(self._shut)
         self.version = found[0][0]
+
+
+def _limited_types(keys: Iterable[LaneKey], limited: Set[str]) -> list[str | None] | None:
+    types = [key.type if key.type in limited else None for key in keys] if limited else []
+    return types if any(types) else None
 
 
 def lane_keys(drafts: Sequence[Draft]) -> list[LaneKey]:

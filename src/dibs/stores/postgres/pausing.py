@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from dibs.model.views import Lane
 from dibs.rules import closing
 from dibs.rules.closing import Pause
+from dibs.stores.postgres import windows
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
@@ -62,9 +63,10 @@ async def pauses(engine: Engine, project: str) -> list[Pause]:
 
 
 async def tend(engine: Engine) -> None:
-    """Note what time opened, and free probes whose claim is gone."""
+    """Note what time opened, free probes whose claim is gone, and let budgets begin anew."""
     if await engine.value(_TEND, engine.at):
         engine.changed()
+    await windows.roll(engine)
 
 
 def _lane(name: str, text: str | None) -> Lane | None:

@@ -25,11 +25,13 @@ from dibs.stores.postgres import (
     pausing,
     providers,
     prune,
+    rates,
     reading,
     registry,
     reviving,
     settling,
     timing,
+    typeslots,
     validating,
 )
 from dibs.stores.postgres.address import Address
@@ -51,11 +53,13 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Budget, Lock, Page, Stats
+    from dibs.model.views import Agent, Budget, Lock, Page, Stats, TypeRate, TypeSlots
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
+    from dibs.rules.rates import Rate
     from dibs.rules.review import Ruling
+    from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.values import (
@@ -266,10 +270,28 @@ class PostgresStore:
     async def locks(self, project: str) -> list[Lock]:
         return await locks.locks(self._engine, project)
 
+    # Slots of types
+
+    async def set_type_slots(self, project: str, type: str, slots: int | None) -> TypeSlots | None:
+        return await typeslots.set_type_slots(self._engine, project, type, slots)
+
+    async def type_slots(self, project: str) -> list[TypeSlots]:
+        return await typeslots.type_slots(self._engine, project)
+
+    # Rates of types
+
+    async def set_rate(self, project: str, type: str, rate: Rate | None) -> TypeRate | None:
+        return await rates.set_rate(self._engine, project, type, rate)
+
+    async def rates(self, project: str) -> list[TypeRate]:
+        return await rates.rates(self._engine, project)
+
     # Budgets
 
-    async def set_budget(self, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
-        return await budgets.set_budget(self._engine, project, scope, unit, limit, default_reserve)
+    async def set_budget(
+        self, project: str, scope: str, unit: str, limit: int, default_reserve: int, window: Window | None = None
+    ) -> Budget:
+        return await budgets.set_budget(self._engine, project, scope, unit, limit, default_reserve, window)
 
     async def raise_budget(self, project: str, scope: str, unit: str, amount: int) -> Budget:
         return await budgets.raise_budget(self._engine, project, scope, unit, amount)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dibs.model.instants import seconds
 from dibs.stores import refusals
+from dibs.stores.postgres import windows
 from dibs.stores.postgres.cascade import spread_after
 from dibs.stores.postgres.rows import expired_from
 
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 
 _ELECT = "SELECT won, due_at FROM dibs.elect($1, $2, $3)"
 _POSTPONE = "SELECT dibs.postpone($1, $2, $3)"
-_PROMOTE = "SELECT dibs.promote($1, $2, $3)"
+_PROMOTE = """
+SELECT dibs.promote($1, $2, $3),
+    EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.ends_at <= coalesce($1::bigint, dibs.micros()))
+"""
 _EXPIRED = "SELECT at, written, over FROM dibs.expired($1, $2, $3)"
 _RERANK = "SELECT dibs.rerank($1, $2)"
 _OVERDUE = "SELECT ids, marked FROM dibs.overdue($1, $2, $3)"
@@ -79,15 +83,16 @@ class Swept:
 
 
 async def promote(engine: Engine, swept: Swept, limit: int) -> int:
-    """Make due scheduled and retrying tasks ready, oldest due first."""
+    """Make due scheduled and retrying tasks ready, oldest due first, and note what time opened."""
     now = engine.now()
-    promoted = await engine.value(_PROMOTE, engine.at, limit, swept.since())
+    [(promoted, over)] = await engine.fetch(_PROMOTE, engine.at, limit, swept.since())
+    begun = await windows.roll(engine) if over else 0
     if promoted is None:
         swept.nothing_before(now)
-        return 0
+        return begun
     if promoted:
         engine.changed()
-    return int(promoted)
+    return int(promoted) + begun
 
 
 async def expired(engine: Engine, swept: Swept, limit: int) -> list[Expired]:

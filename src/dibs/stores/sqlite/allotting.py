@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dibs.rules import budgets as rules
+from dibs.rules import windows
+from dibs.rules.windows import Window
 from dibs.stores.sqlite.lanes import CHANGED
 from dibs.stores.sqlite.rows import encode
 from dibs.stores.sqlite.work import merge_usage
@@ -17,9 +19,19 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.locks import Locks
     from dibs.stores.sqlite.rows import Row
 
-_ANY = "SELECT EXISTS (SELECT 1 FROM budgets WHERE project = ?)"
-_ADD = "INSERT INTO budgets (project, name, scope, unit, cap, default_reserve) VALUES (?, ?, ?, ?, ?, ?)"
-_CHANGE = "UPDATE budgets SET cap = ?3, default_reserve = ?4 WHERE project = ?1 AND name = ?2"
+_ANY = "SELECT EXISTS (SELECT 1 FROM budgets WHERE project = ? AND scope NOT GLOB 'agent:*')"
+_ADD = """
+INSERT INTO budgets (project, name, scope, unit, cap, default_reserve, per, zone, ends_at)
+VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+"""
+_CHANGE = """
+UPDATE budgets SET cap = ?3, default_reserve = ?4, per = ?5, zone = ?6, ends_at = ?7 WHERE project = ?1 AND name = ?2
+"""
+_OVER = "SELECT project, name, per, zone FROM budgets WHERE ends_at <= ? ORDER BY project, name"
+_ROLL = """
+UPDATE budgets SET reserved = 0, spent = 0, unpriced = 0, window_no = window_no + 1, ends_at = ?3
+WHERE project = ?1 AND name = ?2
+"""
 _RAISE = f"UPDATE budgets SET cap = min({rules.MOST}, cap + ?3) WHERE project = ?1 AND name = ?2"  # noqa: S608
 # Those who work in its scope, also on what was cancelled meanwhile: their numbers.
 _AT_WORK = """
@@ -31,12 +43,12 @@ SELECT n FROM (
 WHERE project = ?1 AND (
     ?2 IN (
         'global', 'type:' || type, 'dag:' || coalesce(dag, 'dag_' || iif(substr(id, 1, 5) = 'task_', substr(id, 6), id))
-    ) OR ?2 IS 'user:' || user
+    ) OR ?2 IS 'user:' || user OR ?2 IS 'agent:' || agent
 )
 """
 _SHOWN = """
 SELECT
-    scope, unit, cap, default_reserve, reserved, spent, unpriced,
+    scope, unit, cap, default_reserve, reserved, spent, unpriced, per, zone, ends_at,
     (SELECT count(*) FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name)
 FROM budgets AS b WHERE project = ?1 AND (?2 IS NULL OR name = ?2) ORDER BY scope, unit
 """
@@ -52,27 +64,80 @@ FROM json_each(?) AS j CROSS JOIN specs AS s ON s.n = j.value
 """
 
 
-def add(tx: Transaction, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> None:
-    """Make a budget that is not there; it counts nothing yet. If it is the project's first, everybody reads again that
-    there are some."""
-    if not tx.row(_ANY, (project,))[0]:
+def roll(tx: Transaction) -> int:
+    """Let budgets whose window is over begin anew, and in who fits; how many. Then lanes are to be read again."""
+    over = list(tx.connection.execute(_OVER, (tx.now,)))
+    if over:
+        locks = _locks(tx)
+        for project, name, per, zone in over:
+            tx.run(_ROLL, (project, name, _ends_at(tx, Window(per, zone))))
+            locks.budgets.roomy[project, name] = None
+        locks.follow()
+    return len(over)
+
+
+def anything_to_roll(tx: Transaction) -> bool:
+    """Whether `roll` would change something."""
+    return tx.row(_OVER, (tx.now,)) is not None
+
+
+def _roll_if_due(tx: Transaction) -> None:
+    if roll(tx):
         tx.run(CHANGED)
-    tx.run(_ADD, (project, rules.parked_on(scope, unit), scope, unit, limit, default_reserve))
 
 
-def set_budget(tx: Transaction, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+def _ends_at(tx: Transaction, window: Window | None) -> int | None:
+    return None if window is None else windows.ends_at(window, tx.now)
+
+
+def add(
+    tx: Transaction,
+    project: str,
+    scope: str,
+    unit: str,
+    limit: int,
+    default_reserve: int,
+    window: Window | None = None,
+) -> None:
+    """Make a budget that is not there; it counts nothing yet. If it is the project's first, or an agent's, everybody
+    reads again that there are some."""
+    if scope.startswith(rules.OF_AGENTS) or not tx.row(_ANY, (project,))[0]:
+        tx.run(CHANGED)
+    name = rules.parked_on(scope, unit)
+    per, zone = window or (None, None)
+    tx.run(_ADD, (project, name, scope, unit, limit, default_reserve, per, zone, _ends_at(tx, window)))
+
+
+def set_budget(
+    tx: Transaction,
+    project: str,
+    scope: str,
+    unit: str,
+    limit: int,
+    default_reserve: int,
+    window: Window | None = None,
+) -> Budget:
     """Make a budget, which counts what runs already, or change one."""
+    _roll_if_due(tx)
     name = rules.parked_on(scope, unit)
     locks = _locks(tx)
-    tx.run(_CHANGE, (project, name, limit, default_reserve))
-    if not tx.connection.changes():
-        add(tx, project, scope, unit, limit, default_reserve)
-        locks.budgets.count_in((project, name), [row[0] for row in tx.connection.execute(_AT_WORK, (project, scope))])
+    before = tx.row("SELECT ends_at FROM budgets WHERE project = ? AND name = ?", (project, name))
+    per, zone = window or (None, None)
+    tx.run(_CHANGE, (project, name, limit, default_reserve, per, zone, _ends_at(tx, window)))
+    if window is not None or (before is not None and before[0] is not None):
+        # When it begins anew is remembered with the lanes.
+        tx.run(CHANGED)
+    if before is None:
+        add(tx, project, scope, unit, limit, default_reserve, window)
+        at_work = [row[0] for row in tx.connection.execute(_AT_WORK, (project, scope))]
+        agent = scope.removeprefix(rules.OF_AGENTS) if scope.startswith(rules.OF_AGENTS) else None
+        locks.budgets.count_in((project, name), at_work, agent)
     return _opened(tx, locks, project, scope, unit)
 
 
 def raise_budget(tx: Transaction, project: str, scope: str, unit: str, amount: int) -> Budget:
     """Add to its limit."""
+    _roll_if_due(tx)
     tx.run(_RAISE, (project, rules.parked_on(scope, unit), amount))
     return _opened(tx, _locks(tx), project, scope, unit)
 
@@ -95,14 +160,14 @@ def remove_budget(tx: Transaction, project: str, scope: str, unit: str) -> Budge
         (encode(numbers).decode(),),
     )
     tx.run("DELETE FROM budgets WHERE project = ? AND name = ?", (project, name))
-    if not tx.row(_ANY, (project,))[0]:
+    if scope.startswith(rules.OF_AGENTS) or gone.window is not None or not tx.row(_ANY, (project,))[0]:
         tx.run(CHANGED)
     return gone
 
 
 def all_budgets(tx: Transaction, project: str) -> list[Budget]:
     """By scope and unit."""
-    return [_shown(row) for row in tx.connection.execute(_SHOWN, (project, None))]
+    return [_shown(row, tx.now) for row in tx.connection.execute(_SHOWN, (project, None))]
 
 
 def limits_of(tx: Transaction, rows: Iterable[Row]) -> dict[int, dict[str, Any]]:
@@ -131,11 +196,11 @@ def _get(tx: Transaction, project: str, scope: str, unit: str) -> Budget:
     found = tx.row(_SHOWN, (project, rules.parked_on(scope, unit)))
     if found is None:
         raise rules.no_budget(scope, unit)
-    return _shown(found)
+    return _shown(found, tx.now)
 
 
-def _shown(row: Any) -> Budget:
-    scope, unit, limit, default_reserve, reserved, spent, unpriced, waiting = row
+def _shown(row: Any, now: int) -> Budget:
+    scope, unit, limit, default_reserve, reserved, spent, unpriced, per, zone, ends_at, waiting = row
     return rules.shown(
         scope,
         unit,
@@ -145,6 +210,9 @@ def _shown(row: Any) -> Budget:
         spent=spent,
         unpriced=unpriced,
         waiting=waiting,
+        window=None if per is None else Window(per, zone),
+        ends_at=ends_at,
+        now=now,
     )
 
 

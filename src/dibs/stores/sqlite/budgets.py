@@ -26,24 +26,30 @@ if TYPE_CHECKING:
 
     Closed = Callable[[str, Sequence[tuple[int, str | None]]], list[str | None]]
 
-# Of each task (numbers) the budgets it uses, and what tells how much an attempt at it would reserve there.
+# Of each task (numbers) the budgets it uses, if an agent (NULL: nobody) claims it, and what tells how much an attempt
+# at it would reserve there.
 _WISHES = """
 SELECT
     t.n, b.project, b.name, b.unit, b.cap, b.reserved + b.spent, b.default_reserve, s.spec->>'max_cost',
     s.spec->>'max_tokens', s.spec->>'max_turns', t.timeout_s, t.cost_usd, t.tokens_in, t.tokens_out, t.turns
-FROM json_each(?) AS j
+FROM json_each(?1) AS j
 CROSS JOIN tasks AS t ON t.n = j.value
 CROSS JOIN specs AS s ON s.n = t.n
 CROSS JOIN budgets AS b INDEXED BY budget_scope ON b.project = t.project AND b.scope IN (
     'global', 'type:' || t.type, 'user:' || t.user,
-    'dag:' || coalesce(t.dag, 'dag_' || iif(substr(t.id, 1, 5) = 'task_', substr(t.id, 6), t.id))
+    'dag:' || coalesce(t.dag, 'dag_' || iif(substr(t.id, 1, 5) = 'task_', substr(t.id, 6), t.id)), 'agent:' || ?2
 )
 """
+_BROKE = """
+SELECT EXISTS (SELECT 1 FROM budgets WHERE project = ?1 AND scope = 'agent:' || ?2 AND reserved + spent >= cap)
+"""
 _ANY = "SELECT EXISTS (SELECT 1 FROM budgets)"
+_OF_AGENTS = rules.PREFIX + rules.OF_AGENTS
 _RESERVE = """
-INSERT INTO reserves (n, fence, name, project, amount)
-SELECT t.n, t.fence, j.value->>1, t.project, j.value->>2
+INSERT INTO reserves (n, fence, name, project, amount, window_no)
+SELECT t.n, t.fence, b.name, b.project, j.value->>2, b.window_no
 FROM json_each(?) AS j CROSS JOIN tasks AS t ON t.n = j.value->>0
+CROSS JOIN budgets AS b ON b.project = t.project AND b.name = j.value->>1
 """
 _MARK = "UPDATE tasks SET reserved = 1 WHERE n IN (SELECT value->>0 FROM json_each(?))"
 _ADD_UP = """
@@ -51,9 +57,12 @@ UPDATE budgets SET
     reserved = reserved + (j.value->>2), spent = spent + (j.value->>3), unpriced = unpriced + (j.value->>4)
 FROM json_each(?) AS j WHERE budgets.project = j.value->>0 AND budgets.name = j.value->>1
 """
+# What was reserved in a window that is over is not charged any more.
 _GIVE_BACK = """
 DELETE FROM reserves WHERE (n, fence) IN (SELECT value->>0, value->>1 FROM json_each(?))
-RETURNING n, fence, project, name, amount
+RETURNING n, fence, project, name, amount, window_no = (
+    SELECT b.window_no FROM budgets AS b WHERE b.project = reserves.project AND b.name = reserves.name
+)
 """
 _LANES = """
 SELECT DISTINCT lane FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2
@@ -62,6 +71,11 @@ _BEST = """
 SELECT n, locks FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2 AND lane = ?3
 ORDER BY rank, n LIMIT ?4
 """
+
+
+def is_broke(tx: Transaction, project: str, agent: str) -> bool:
+    """Whether a budget of this agent is used up."""
+    return bool(tx.row(_BROKE, (project, agent))[0])
 
 
 class _Room(Struct):
@@ -98,8 +112,8 @@ class Budgets:
 
     # Claims
 
-    def look_at(self, numbers: Iterable[int]) -> None:
-        """Read what these tasks would reserve, and where; if there are any budgets."""
+    def look_at(self, numbers: Iterable[int], agent: str | None = None) -> None:
+        """Read what these tasks would reserve, and where; if there are any budgets. `agent`: also in its own."""
         if self._some is None:
             self._some = bool(self._tx.row(_ANY)[0])
         missing = [number for number in numbers if number not in self._wishes] if self._some else []
@@ -120,18 +134,30 @@ class Budgets:
             turns,
             timeout_s,
             *spent,
-        ) in self._tx.connection.execute(_WISHES, (encode(missing).decode(),)):
+        ) in self._tx.connection.execute(_WISHES, (encode(missing).decode(), agent)):
             allowance = rules.Allowance(cost, tokens, turns, timeout_s, rules.Usage(*spent))
             self._wishes[number][project, name] = rules.reserve(unit, allowance, default)
             self._rooms.setdefault((project, name), _Room(cap, taken))
 
     def closed(self, number: int) -> str | None:
-        """The first budget, by name, that has no room for this task; None if all have. It was looked at."""
+        """The first budget, by name, that has no room for this task; None if all have, but for those of its agent. It
+        was looked at."""
         for budget, wanted in sorted(self._wishes.get(number, {}).items()):
-            room = self._rooms[budget]
-            if not rules.fits(limit=room.cap, taken=room.taken, wanted=wanted):
+            if not budget[1].startswith(_OF_AGENTS) and not self._fits(budget, wanted):
                 return budget[1]
         return None
+
+    def can_pay(self, number: int) -> bool:
+        """Whether the budgets of the agent that it was looked at for have room for this task."""
+        return all(
+            self._fits(budget, wanted)
+            for budget, wanted in self._wishes.get(number, {}).items()
+            if budget[1].startswith(_OF_AGENTS)
+        )
+
+    def _fits(self, budget: Name, wanted: int) -> bool:
+        room = self._rooms[budget]
+        return rules.fits(limit=room.cap, taken=room.taken, wanted=wanted)
 
     def take(self, number: int) -> None:
         """A task that fits will reserve. `reserve` writes that, once it has its fence."""
@@ -151,9 +177,9 @@ class Budgets:
             self._tx.run(_MARK, (text,))
             self._add_up([(project, name, wanted, 0, 0) for _, name, wanted, project in reserved])
 
-    def count_in(self, budget: Name, numbers: Sequence[int]) -> None:
-        """A new budget counts those who work in its scope, as if they were claimed now."""
-        self.look_at(numbers)
+    def count_in(self, budget: Name, numbers: Sequence[int], agent: str | None) -> None:
+        """A new budget counts those who work in its scope, as if they were claimed now; `agent`: whose it is."""
+        self.look_at(numbers, agent)
         for number in numbers:
             self._wishes[number] = {name: wanted for name, wanted in self._wishes[number].items() if name == budget}
         self.reserve(numbers)
@@ -176,9 +202,11 @@ class Budgets:
             return
         ended, self._ended = self._ended, {}
         charges = []
-        for number, fence, project, name, amount in list(
+        for number, fence, project, name, amount, counts in list(
             self._tx.connection.execute(_GIVE_BACK, (encode(list(ended)).decode(),))
         ):
+            if not counts:
+                continue
             charge, priced = ended[number, fence].charge(name.rpartition(":")[2], amount)
             charges.append((project, name, -amount, charge, int(not priced)))
             self.roomy[project, name] = None

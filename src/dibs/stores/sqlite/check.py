@@ -87,7 +87,9 @@ _RULES = (
     SELECT b.name || ' of ' || b.project || ' says that ' || b.reserved || ' is reserved; it is ' || r.total || '.'
     FROM budgets b CROSS JOIN (
         SELECT b.project, b.name, coalesce(sum(r.amount), 0) AS total
-        FROM budgets b LEFT JOIN reserves r ON r.project = b.project AND r.name = b.name GROUP BY b.project, b.name
+        FROM budgets b LEFT JOIN reserves r
+            ON r.project = b.project AND r.name = b.name AND r.window_no = b.window_no
+        GROUP BY b.project, b.name
     ) r ON r.project = b.project AND r.name = b.name
     WHERE b.reserved <> r.total
     """,

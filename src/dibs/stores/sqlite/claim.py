@@ -103,21 +103,26 @@ class Claiming:
         self._hear(tx, request)
         if earlier is not None:
             return _still_held(tx, decode(earlier[0]), request.agent)
-        budgeted = bool(candidates) and request.project in self._lanes.budgeted
-        if budgeted or any(candidate[LOCKS] is not None for candidate in candidates):
+        budgeted = bool(candidates) and (request.project in self._lanes.budgeted or self._lanes.spends(request))
+        if budgeted or self._limits(request, candidates) or any(each[LOCKS] is not None for each in candidates):
             return self._claim_with_locks(tx, request, candidates)
         return self._hand_out(tx, request, _fitting(candidates, request), reason)
 
     def _claim_with_locks(self, tx: Transaction, request: ClaimRequest, candidates: list[list[Any]]) -> Claimed | Taken:
-        """As `claim`, where some may not get their locks, or room in a budget; then the next best are looked at."""
+        """As `claim`, where some may not get their locks, room in a budget, or a slot of their type; then the next best
+        are looked at."""
         from dibs.stores.sqlite.admission import Admission
 
-        admission = Admission(tx, request)
+        admission = Admission(tx, request, self._lanes.keys, self._rooms(tx, request))
         asked = request.limit
         while not admission.is_full_after(candidates) and len(candidates) == asked:
-            asked = len(admission.chosen) + _MORE
-            candidates = self._read(tx, request, asked)
+            asked = len(admission.seen) + _MORE
+            candidates = self._read(tx, request, asked, admission.rooms)
         answer = self._hand_out(tx, request, admission.chosen)
+        if self._lanes.rates_in(request.project):
+            from dibs.stores.sqlite import rates
+
+            rates.take(tx, request.project, [self._lanes.keys[lane].type for _, lane, *_ in admission.chosen])
         admission.finish()
         return answer
 
@@ -152,30 +157,68 @@ class Claiming:
         while True:
             asked, most = request, limit
             rule = self.rules.of(tx, self._lanes.version, request.project, request.agent)
-            if rule is not None:
+            spends = self._lanes.spends(request)
+            if rule is not None or spends:
                 version = tx.row(lane_numbers.VERSION)[0]
                 if version != self._lanes.version:
                     self._lanes.refresh(tx, version)
                     continue
+            if rule is not None:
                 asked = standing.as_registered(request, rule)
                 most, reason = registry.room(tx, request, rule, limit)
                 if reason is not None:
                     return asked, [], reason
+            if spends:
+                from dibs.rules.budgets import BROKE
+                from dibs.stores.sqlite.budgets import is_broke
+
+                if is_broke(tx, request.project, request.agent):
+                    return asked, [], BROKE
             candidates = self._candidates(tx, asked, most)
             if candidates is not None:
                 return asked if most == limit else replace(asked, limit=most), candidates, None
 
-    def _read(self, tx: Transaction, request: ClaimRequest, limit: int) -> list[list[Any]]:
+    def _limits(self, request: ClaimRequest, candidates: list[list[Any]]) -> bool:
+        """Whether some of these are of a type that has slots or a rate."""
+        slots, rates = self._lanes.slots_in(request.project), self._lanes.rates_in(request.project)
+        if not slots and not rates:
+            return False
+        types = {self._lanes.keys[lane].type for _, lane, *_ in candidates}
+        return any(type in slots or type in rates for type in types)
+
+    def _rooms(self, tx: Transaction, request: ClaimRequest) -> dict[str, int]:
+        """How many more tasks of each type that has slots or a rate may be handed out."""
+        found: dict[str, int] = {}
+        slots = self._lanes.slots_in(request.project)
+        if slots:
+            from dibs.stores.sqlite.typeslots import rooms
+
+            found = rooms(tx, request.project, slots)
+        if self._lanes.rates_in(request.project):
+            from dibs.rules.rates import cap
+            from dibs.stores.sqlite.rates import left
+
+            cap(found, left(tx, request.project))
+        return found
+
+    def _read(self, tx: Transaction, request: ClaimRequest, limit: int, rooms: dict[str, int]) -> list[list[Any]]:
         """As `_candidates`, again if the lanes had changed."""
-        while (candidates := self._candidates(tx, request, limit)) is None:
+        while (candidates := self._candidates(tx, request, limit, rooms)) is None:
             pass
         return candidates
 
-    def _candidates(self, tx: Transaction, request: ClaimRequest, limit: int) -> list[list[Any]] | None:
-        """The best tasks as [n, lane, solo, bytes, locks]; None: the lanes had changed, and were read again."""
+    def _candidates(
+        self, tx: Transaction, request: ClaimRequest, limit: int, rooms: dict[str, int] | None = None
+    ) -> list[list[Any]] | None:
+        """The best tasks as [n, lane, solo, bytes, locks], but for types without room; None: the lanes had changed, and
+        were read again. `rooms`: if they were counted before."""
         minutes = priority.minutes(tx.now)
         keys = self._lanes.keys
-        heads = [(id, keys[id].boost * minutes) for id in self._lanes.served_by(request)]
+        served = self._lanes.served_by(request)
+        if self._lanes.slots_in(request.project) or self._lanes.rates_in(request.project):
+            rooms = self._rooms(tx, request) if rooms is None else rooms
+            served = [id for id in served if rooms.get(keys[id].type) != 0]
+        heads = [(id, keys[id].boost * minutes) for id in served]
         version, found = tx.row(sql("claim"), (encode(heads).decode(), limit))
         if version != self._lanes.version:
             self._lanes.refresh(tx, version)
@@ -280,6 +323,12 @@ class Claiming:
             waited, opens_at = waited + ways.watched, ways.opens_at
         [due_at] = tx.row(sql("next_due"), (encode(waited).decode(),))
         due_at = min((at for at in (due_at, opens_at) if at is not None), default=None)
+        if self._lanes.rates_in(request.project):
+            from dibs.stores.sqlite import rates
+
+            types = [self._lanes.keys[lane].type for lane in self._lanes.served_by(request)]
+            opening = rates.opens_at(tx, request.project, types)
+            due_at = min([*opening, *([] if due_at is None else [due_at])], default=None)
         return None if due_at is None else max(0.0, (due_at - tx.now) / 1_000_000)
 
     def _slow_down(self, tx: Transaction, request: ClaimRequest) -> float | None:

@@ -13,7 +13,7 @@ from dibs.rules.matching import choose_model, may_serve
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence, Set
 
     from dibs.rules.closing import Shut, Ways
     from dibs.stores.sqlite.engine import Transaction
@@ -27,9 +27,17 @@ UNION ALL
 SELECT project, shut, type, due_at FROM breakers WHERE shut IS NOT NULL
 UNION ALL
 SELECT project, 'limited', gate, until FROM backoffs WHERE shut
+UNION ALL
+SELECT project, 'slots', type, slots FROM type_slots
+UNION ALL
+SELECT project, 'rate', type, NULL FROM rates
+UNION ALL
+SELECT DISTINCT project, 'spends', substr(scope, 7), NULL FROM budgets WHERE scope GLOB 'agent:*'
+UNION ALL
+SELECT project, 'window', name, ends_at FROM budgets WHERE ends_at IS NOT NULL
 """
 CHANGED = "UPDATE meta SET value = value + 1 WHERE name = 'lanes'"
-_BUDGETED = "SELECT DISTINCT project FROM budgets"
+_BUDGETED = "SELECT DISTINCT project FROM budgets WHERE scope NOT GLOB 'agent:*'"
 _ADD = """
 INSERT INTO lanes (project, type, boost, key) VALUES (?, ?, ?, ?)
 ON CONFLICT (key) DO UPDATE SET retired_at = NULL, idle_since = NULL
@@ -56,7 +64,7 @@ class Lanes:
         self.version = -1
         self.keys: dict[int, LaneKey] = {}
         self.budgeted: frozenset[str] = frozenset()
-        """The projects that have budgets: only there claims look at any."""
+        """The projects that have budgets, but for those of agents: only there every claim looks at them."""
         self._ids: dict[LaneKey, int] = {}
         self._served: dict[tuple[object, ...], list[int]] = {}
         self._ways: dict[tuple[object, ...], Ways] = {}
@@ -91,6 +99,21 @@ class Lanes:
     def is_due(self, now: int) -> bool:
         """Whether time has opened something that is not noted yet, as far as is known here."""
         return self._changes_at is not None and self._changes_at <= now
+
+    def slots_in(self, project: str) -> Mapping[str, int]:
+        """The types of which only so many tasks may be held at once; mostly none."""
+        shut = self._shut.get(project)
+        return {} if shut is None else shut.slots
+
+    def rates_in(self, project: str) -> Set[str]:
+        """The types of which only so many tasks may be handed out in a time; mostly none."""
+        shut = self._shut.get(project)
+        return frozenset() if shut is None else shut.rates
+
+    def spends(self, request: ClaimRequest) -> bool:
+        """Whether the agent has budgets of its own."""
+        shut = self._shut.get(request.project)
+        return shut is not None and request.agent in shut.spenders
 
     def change(self, tx: Transaction) -> None:
         """What is open or closed was changed: everybody shall read it again, we too."""

@@ -11,7 +11,7 @@ from dibs.model.views import Lane
 from dibs.rules import closing
 from dibs.rules.closing import Pause
 from dibs.stores import refusals
-from dibs.stores.sqlite import breakers, providers
+from dibs.stores.sqlite import allotting, breakers, providers
 from dibs.stores.sqlite.jobs import UNKNOWN
 from dibs.stores.sqlite.lanes import decode_key
 
@@ -72,7 +72,7 @@ def tend(tx: Transaction, lanes: Lanes) -> int:
     over = list(tx.connection.execute(_OVER, (tx.now,)))
     for project, gate, scope, name in over:
         _open(tx, project, gate, scope, name, closing.TIME)
-    changed = len(over) + providers.tend(tx) + breakers.tend(tx)
+    changed = len(over) + providers.tend(tx) + breakers.tend(tx) + allotting.roll(tx)
     if changed:
         lanes.change(tx)
     return changed
@@ -80,8 +80,9 @@ def tend(tx: Transaction, lanes: Lanes) -> int:
 
 def tend_glance(tx: Transaction) -> int | Unknown:
     """0 while there is nothing to note."""
-    something = tx.row(_OVER, (tx.now,)) or providers.anything_to_tend(tx) or breakers.anything_to_tend(tx)
-    return UNKNOWN if something else 0
+    if tx.row(_OVER, (tx.now,)) or allotting.anything_to_roll(tx):
+        return UNKNOWN
+    return UNKNOWN if providers.anything_to_tend(tx) or breakers.anything_to_tend(tx) else 0
 
 
 def _open(tx: Transaction, project: str, gate: str, scope: str, name: str, reason: str) -> None:

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Budget, Lock, Page, Stats
+    from dibs.model.views import Agent, Budget, Lock, Page, Stats, TypeRate, TypeSlots
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
+    from dibs.rules.rates import Rate
     from dibs.rules.review import Ruling
+    from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.sqlite.claim import Claiming
@@ -392,13 +394,39 @@ class SqliteStore:
 
         return await self._engine.read(lambda tx: all_locks(tx, project))
 
+    # Slots of types
+
+    async def set_type_slots(self, project: str, type: str, slots: int | None) -> TypeSlots | None:
+        from dibs.stores.sqlite import typeslots
+
+        return await self._engine.write(lambda tx: typeslots.set_type_slots(tx, self._lanes, project, type, slots))
+
+    async def type_slots(self, project: str) -> list[TypeSlots]:
+        from dibs.stores.sqlite.typeslots import type_slots
+
+        return await self._engine.read(lambda tx: type_slots(tx, project))
+
+    # Rates of types
+
+    async def set_rate(self, project: str, type: str, rate: Rate | None) -> TypeRate | None:
+        from dibs.stores.sqlite import rates
+
+        return await self._engine.write(lambda tx: rates.set_rate(tx, self._lanes, project, type, rate))
+
+    async def rates(self, project: str) -> list[TypeRate]:
+        from dibs.stores.sqlite import rates
+
+        return await self._engine.read(lambda tx: rates.rates(tx, project))
+
     # Budgets
 
-    async def set_budget(self, project: str, scope: str, unit: str, limit: int, default_reserve: int) -> Budget:
+    async def set_budget(
+        self, project: str, scope: str, unit: str, limit: int, default_reserve: int, window: Window | None = None
+    ) -> Budget:
         from dibs.stores.sqlite import allotting
 
         return await self._engine.write(
-            lambda tx: allotting.set_budget(tx, project, scope, unit, limit, default_reserve)
+            lambda tx: allotting.set_budget(tx, project, scope, unit, limit, default_reserve, window)
         )
 
     async def raise_budget(self, project: str, scope: str, unit: str, amount: int) -> Budget:

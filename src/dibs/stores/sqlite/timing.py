@@ -34,6 +34,7 @@ _SHUT_DUE = """
 SELECT EXISTS (SELECT 1 FROM pauses WHERE until <= ?1)
     OR EXISTS (SELECT 1 FROM backoffs WHERE until <= ?1)
     OR EXISTS (SELECT 1 FROM breakers WHERE due_at <= ?1 OR shut = 'probing')
+    OR EXISTS (SELECT 1 FROM budgets WHERE ends_at <= ?1)
 """
 _OVER = """
 SELECT n FROM tasks WHERE status IN ('claimed', 'running') AND due_at IS NOT NULL AND due_at <= ?1

@@ -366,7 +366,7 @@ class Agents(Topic):
             ("max_concurrent", {"max_concurrent": 0}),
             ("max_concurrent", {"max_concurrent": "2"}),
             ("max_concurrent", {"max_concurrent": True}),
-            ("budget", {"budget": 1.0}),
+            ("budget", {"budget": -1.0}),
             ("version", {"version": "\ud800"}),
             ("host", {"host": 1}),
             ("pid", {"pid": -1}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dibs.testing.conformance.adding import Adding
+from dibs.testing.conformance.agentbudgets import AgentBudgets
 from dibs.testing.conformance.agents import Agents
 from dibs.testing.conformance.approving import Approving
 from dibs.testing.conformance.artifacts import Artifacts, Referring
@@ -31,17 +32,21 @@ from dibs.testing.conformance.measuring import Measuring
 from dibs.testing.conformance.pausing import Pausing
 from dibs.testing.conformance.priorities import Priorities
 from dibs.testing.conformance.providers import Providers
+from dibs.testing.conformance.rates import Rates
 from dibs.testing.conformance.reading import Counting, Explaining, Finding, Waiting
 from dibs.testing.conformance.retention import Retention
 from dibs.testing.conformance.retrying import Retrying
 from dibs.testing.conformance.settling import Settling
+from dibs.testing.conformance.slots import Slots
 from dibs.testing.conformance.spawning import Spawning
 from dibs.testing.conformance.timeouts import Timeouts
 from dibs.testing.conformance.validating import Validating
+from dibs.testing.conformance.windows import Windows
 
 
 class StoreConformance(
     Adding,
+    AgentBudgets,
     Agents,
     Approving,
     Artifacts,
@@ -75,13 +80,16 @@ class StoreConformance(
     Pausing,
     Priorities,
     Providers,
+    Rates,
     Referring,
     Retention,
     Retrying,
     Settling,
+    Slots,
     Spawning,
     Timeouts,
     Validating,
     Waiting,
+    Windows,
 ):
     """Every test. Subclass it in a test file under a name that pytest collects, and say how to open your store."""

@@ -25,8 +25,9 @@ CREATE OR REPLACE FUNCTION dibs.used_of(
     END
 $$;
 
--- The budgets of a task, what is taken of each, and what an attempt at it would reserve: as rules.budgets.reserve.
-CREATE OR REPLACE FUNCTION dibs.wishes(p_project text, p_n bigint)
+-- The budgets of a task, if an agent (NULL: nobody) claims it; what is taken of each, and what an attempt at it would
+-- reserve: as rules.budgets.reserve.
+CREATE OR REPLACE FUNCTION dibs.wishes(p_project text, p_n bigint, p_agent text)
 RETURNS TABLE (name text, cap bigint, taken bigint, wanted bigint) LANGUAGE sql STABLE AS $$
     SELECT b.name, b.cap, b.reserved + b.spent, CASE
         WHEN b.unit = 'seconds'
@@ -57,24 +58,43 @@ RETURNS TABLE (name text, cap bigint, taken bigint, wanted bigint) LANGUAGE sql 
         WHERE s.n = p_n
     ) t
     JOIN dibs.budgets b ON b.project = p_project
-        AND b.scope = ANY (ARRAY['global', 'type:' || t.type, 'user:' || t."user", 'dag:' || t.dag])
+        AND b.scope = ANY (
+            ARRAY['global', 'type:' || t.type, 'user:' || t."user", 'dag:' || t.dag, 'agent:' || p_agent]
+        )
 $$;
 
 -- The first budget by name that has no room for a task; NULL if all have. `p_extra`: what others reserve in the same claim,
 -- by name.
 CREATE OR REPLACE FUNCTION dibs.no_room_in(p_project text, p_n bigint, p_extra jsonb) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT w.name FROM dibs.wishes(p_project, p_n) w
+    SELECT w.name FROM dibs.wishes(p_project, p_n, NULL) w
     WHERE NOT dibs.fits(w.cap, w.taken + coalesce((p_extra->>w.name)::bigint, 0), w.wanted)
     ORDER BY w.name LIMIT 1
 $$;
 
--- These tasks were claimed, under these fences, and admitted.
-CREATE OR REPLACE FUNCTION dibs.reserve(p_project text, p_ns bigint[], p_fences bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+-- Whether the agent's own budgets have room for a task; `p_extra` as above.
+CREATE OR REPLACE FUNCTION dibs.can_pay(p_project text, p_n bigint, p_agent text, p_extra jsonb) RETURNS boolean
+LANGUAGE sql STABLE AS $$
+    SELECT coalesce(bool_and(dibs.fits(w.cap, w.taken + coalesce((p_extra->>w.name)::bigint, 0), w.wanted)), true)
+    FROM dibs.wishes(p_project, p_n, p_agent) w WHERE starts_with(w.name, 'budget:agent:')
+$$;
+
+-- Whether a budget of this agent is used up.
+CREATE OR REPLACE FUNCTION dibs.is_broke(p_project text, p_agent text) RETURNS boolean LANGUAGE sql STABLE AS $$
+    SELECT EXISTS (
+        SELECT 1 FROM dibs.budgets b
+        WHERE b.project = p_project AND b.scope = 'agent:' || p_agent AND b.reserved + b.spent >= b.cap
+    )
+$$;
+
+-- These tasks were claimed, under these fences, and admitted. p_agent: by whom, if that has budgets of its own.
+CREATE OR REPLACE FUNCTION dibs.reserve(p_project text, p_ns bigint[], p_fences bigint[], p_agent text) RETURNS void
+LANGUAGE plpgsql AS $$
 BEGIN
     WITH taken AS (
-        INSERT INTO dibs.reserves (n, fence, project, name, amount)
-        SELECT h.n, h.fence, p_project, w.name, w.wanted
-        FROM unnest(p_ns, p_fences) AS h (n, fence) CROSS JOIN LATERAL dibs.wishes(p_project, h.n) w
+        INSERT INTO dibs.reserves (n, fence, project, name, amount, window_no)
+        SELECT h.n, h.fence, p_project, w.name, w.wanted, b.window_no
+        FROM unnest(p_ns, p_fences) AS h (n, fence) CROSS JOIN LATERAL dibs.wishes(p_project, h.n, p_agent) w
+        JOIN dibs.budgets b ON b.project = p_project AND b.name = w.name
         RETURNING name, amount
     )
     UPDATE dibs.budgets b SET reserved = b.reserved + t.amount
@@ -108,7 +128,8 @@ CREATE OR REPLACE FUNCTION dibs.charge(p_ns bigint[], OUT projects text[], OUT n
             b.unit <> 'seconds' AND (a.started_at IS NULL OR a.outcome IN ('released', 'rate_limited')) AS given_back,
             -- least() overlooks a NULL.
             b.unit = 'seconds' OR dibs.used_of(b.unit, a.cost_usd, a.tokens_in, a.tokens_out, a.turns) IS NOT NULL AS said
-        FROM over o JOIN dibs.budgets b ON b.project = o.project AND b.name = o.name
+        -- What was reserved in a window that is over is not charged any more.
+        FROM over o JOIN dibs.budgets b ON b.project = o.project AND b.name = o.name AND b.window_no = o.window_no
         JOIN dibs.attempts a ON a.n = o.n AND a.fence = o.fence
     ), sums AS (
         SELECT
@@ -163,7 +184,7 @@ BEGIN
                 WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = in_lane AND w.parked_on = b.name
                 ORDER BY w.rank, w.n LIMIT 100
             LOOP
-                SELECT w.wanted INTO wish FROM dibs.wishes(p_project, task.n) w WHERE w.name = b.name;
+                SELECT w.wanted INTO wish FROM dibs.wishes(p_project, task.n, NULL) w WHERE w.name = b.name;
                 CONTINUE WHEN NOT dibs.fits(b.cap, occupied, wish);
                 PERFORM 1 FROM dibs.waiting w WHERE w.n = task.n AND w.parked_on = b.name FOR UPDATE SKIP LOCKED;
                 CONTINUE WHEN NOT FOUND;
@@ -181,22 +202,31 @@ BEGIN
     RETURN cardinality(lanes);
 END $$;
 
+-- Whether a project has budgets, but for those of agents.
+CREATE OR REPLACE FUNCTION dibs.has_budgets(p_project text) RETURNS boolean LANGUAGE sql STABLE AS
+$$ SELECT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = p_project AND NOT starts_with(b.scope, 'agent:')) $$;
+
 -- Make a budget that is not there; it counts nothing yet. Everybody reads again whether the project has any, if it is the
--- first. Needs hold_claims() and hold_locks().
-CREATE OR REPLACE FUNCTION dibs.add_budget(p_project text, p_scope text, p_unit text, p_cap bigint, p_default bigint)
-RETURNS void LANGUAGE plpgsql AS $$
+-- first, or an agent's. Needs hold_claims() and hold_locks().
+CREATE OR REPLACE FUNCTION dibs.add_budget(
+    p_project text, p_scope text, p_unit text, p_cap bigint, p_default bigint, p_per text, p_zone text, p_ends_at bigint
+) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    IF NOT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = p_project) THEN
+    IF NOT dibs.has_budgets(p_project) OR starts_with(p_scope, 'agent:') THEN
         PERFORM dibs.change_lanes();
     END IF;
-    INSERT INTO dibs.budgets (project, name, scope, unit, cap, default_reserve)
-    VALUES (p_project, 'budget:' || p_scope || ':' || p_unit, p_scope, p_unit, p_cap, p_default);
+    INSERT INTO dibs.budgets (project, name, scope, unit, cap, default_reserve, per, zone, ends_at)
+    VALUES (
+        p_project, 'budget:' || p_scope || ':' || p_unit, p_scope, p_unit, p_cap, p_default, p_per, p_zone, p_ends_at
+    );
 END $$;
 
--- Make a budget, which counts what runs already, or change it. Answers as budgets_of.
+-- Make a budget, which counts what runs already, or change it. p_per, p_zone, p_ends_at: its window, or NULL. Answers as
+-- budgets_of.
 -- Locks: claims of the project, floors (shared), task rows by number, locks.
 CREATE OR REPLACE FUNCTION dibs.set_budget(
-    p_now bigint, p_project text, p_scope text, p_unit text, p_cap bigint, p_default bigint
+    p_now bigint, p_project text, p_scope text, p_unit text, p_cap bigint, p_default bigint,
+    p_per text, p_zone text, p_ends_at bigint
 ) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
     called text := 'budget:' || p_scope || ':' || p_unit;
@@ -209,17 +239,25 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = p_project AND b.name = called) THEN
         SELECT array_agg(f.n) INTO held FROM (
             SELECT w.n FROM dibs.held w JOIN dibs.specs s ON s.n = w.n
-            WHERE s.project = p_project AND dibs.is_in(s, p_scope) ORDER BY w.n FOR UPDATE OF w
+            WHERE s.project = p_project AND dibs.is_in(s, w.agent, p_scope) ORDER BY w.n FOR UPDATE OF w
         ) f;
         SELECT array_agg(f.n) INTO stopping FROM (
             SELECT e.n FROM dibs.ended e JOIN dibs.specs s ON s.n = e.n
-            WHERE e.due_at IS NOT NULL AND s.project = p_project AND dibs.is_in(s, p_scope) ORDER BY e.n FOR UPDATE OF e
+            WHERE e.due_at IS NOT NULL AND s.project = p_project AND dibs.is_in(s, e.agent, p_scope)
+            ORDER BY e.n FOR UPDATE OF e
         ) f;
     END IF;
     PERFORM dibs.hold_locks();
-    UPDATE dibs.budgets b SET cap = p_cap, default_reserve = p_default WHERE b.project = p_project AND b.name = called;
+    IF p_per IS NOT NULL OR EXISTS (
+        SELECT 1 FROM dibs.budgets b WHERE b.project = p_project AND b.name = called AND b.per IS NOT NULL
+    ) THEN
+        -- When it begins anew is remembered with the lanes.
+        PERFORM dibs.change_lanes();
+    END IF;
+    UPDATE dibs.budgets b SET cap = p_cap, default_reserve = p_default, per = p_per, zone = p_zone, ends_at = p_ends_at
+    WHERE b.project = p_project AND b.name = called;
     IF NOT FOUND THEN
-        PERFORM dibs.add_budget(p_project, p_scope, p_unit, p_cap, p_default);
+        PERFORM dibs.add_budget(p_project, p_scope, p_unit, p_cap, p_default, p_per, p_zone, p_ends_at);
         WITH counted AS (
             INSERT INTO dibs.reserves (n, fence, project, name, amount)
             SELECT h.n, h.fence, p_project, called, w.wanted
@@ -228,7 +266,7 @@ BEGIN
                 UNION ALL
                 SELECT e.n, e.fence FROM dibs.ended e WHERE e.n = ANY (stopping) AND e.due_at IS NOT NULL
             ) h
-            CROSS JOIN LATERAL dibs.wishes(p_project, h.n) w
+            CROSS JOIN LATERAL dibs.wishes(p_project, h.n, substr(p_scope, 7)) w
             WHERE w.name = called
             RETURNING amount
         )
@@ -241,10 +279,10 @@ BEGIN
     RETURN shown;
 END $$;
 
--- Whether a task is in the scope of a budget.
-CREATE OR REPLACE FUNCTION dibs.is_in(s dibs.specs, p_scope text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
+-- Whether a task that an agent holds is in the scope of a budget.
+CREATE OR REPLACE FUNCTION dibs.is_in(s dibs.specs, p_agent text, p_scope text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT p_scope IN ('global', 'type:' || s.type, 'dag:' || coalesce(s.dag, dibs.dag_of(s.id)))
-        OR coalesce(p_scope = 'user:' || s."user", false)
+        OR coalesce(p_scope = 'user:' || s."user", false) OR coalesce(p_scope = 'agent:' || p_agent, false)
 $$;
 
 -- Add to the limit of a budget. Answers as budgets_of; '[]' if it is not there. Locks: floors (shared), locks.
@@ -273,6 +311,7 @@ DECLARE
     lanes integer[];
     ranks float8[];
     shown text;
+    in_windows boolean;
 BEGIN
     PERFORM dibs.hold_claims(p_project);
     PERFORM dibs.hold_floors();
@@ -291,9 +330,12 @@ BEGIN
         -- Parked a moment ago.
         PERFORM dibs.look_again();
     END IF;
+    in_windows := EXISTS (
+        SELECT 1 FROM dibs.budgets b WHERE b.project = p_project AND b.name = called AND b.per IS NOT NULL
+    );
     DELETE FROM dibs.reserves r WHERE r.project = p_project AND r.name = called;
     DELETE FROM dibs.budgets b WHERE b.project = p_project AND b.name = called;
-    IF FOUND AND NOT EXISTS (SELECT 1 FROM dibs.budgets b WHERE b.project = p_project) THEN
+    IF FOUND AND (NOT dibs.has_budgets(p_project) OR starts_with(p_scope, 'agent:') OR in_windows) THEN
         PERFORM dibs.change_lanes();
     END IF;
     WITH unparked AS (
@@ -306,7 +348,7 @@ BEGIN
 END $$;
 
 -- The budgets of a project, by scope and unit, or one of them: `[[scope, unit, limit, default_reserve, reserved, spent,
--- unpriced, waiting], …]`.
+-- unpriced, waiting, per, zone, ends_at], …]`.
 CREATE OR REPLACE FUNCTION dibs.budgets_of(p_project text, p_name text) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT coalesce(json_agg(json_build_array(
         b.scope, b.unit, b.cap, b.default_reserve, b.reserved, b.spent, b.unpriced,
@@ -314,7 +356,8 @@ CREATE OR REPLACE FUNCTION dibs.budgets_of(p_project text, p_name text) RETURNS 
             SELECT count(*) FROM dibs.lanes a JOIN dibs.waiting w
                 ON w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id AND w.parked_on = b.name
             WHERE a.project = p_project
-        )
+        ),
+        b.per, b.zone, b.ends_at
     ) ORDER BY b.scope, b.unit), '[]')::text
     FROM dibs.budgets b WHERE b.project = p_project AND (p_name IS NULL OR b.name = p_name)
 $$;

@@ -8,10 +8,11 @@
 -- p_offer: written down with the agent, if given. p_claim_id: remembered with what was claimed; it may have been used
 -- before, in a call whose answer was lost. p_raise: raise floors too. p_ahead: if there is nothing, find out when there
 -- may be, also where that takes long. p_most: how many tasks this agent may hold, at most (NULL: any number).
--- p_budgets: the project has some, as of the version of its lanes.
+-- p_budgets: the project has some, as of the version of its lanes. p_types: the types of those lanes of whose type only
+-- so many tasks may be held at once, or handed out in a time (NULL: of others; of none). p_spends: the agent has budgets of its own.
 -- Answers one row. `state`: 'taken', 'none' (due_at: when time alone may change that, if it `looked`), 'stale' (lanes
 -- changed: read them again; at p_changes_at, note it first), 'again' (what the claim id stands for: `whole`), 'full' (it
--- holds as many as it may). `heard`: when the agent was last written down as heard of, if an offer was given.
+-- holds as many as it may), 'broke' (its own budget is used up). `heard`: when the agent was last written down as heard of, if an offer was given.
 -- The arrays go together, best first. `whole`: those with a
 -- history or dependencies, with all that belongs to them (JSON). `chosen`: the places in p_lanes they came from.
 -- Locks: claims of the project, floors (alone, if raising), task rows, locks, dag rows, the breaker of a probe.
@@ -22,6 +23,8 @@ CREATE OR REPLACE FUNCTION dibs.claim(
     p_claim_id text, p_raise boolean, p_ahead boolean, p_changes_at bigint, p_trials integer[], p_watched integer[],
     p_most integer,
     p_budgets boolean,
+    p_types text[],
+    p_spends boolean,
     OUT state text, OUT at bigint, OUT looked boolean, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[],
     OUT specs text, OUT dags text[],
     OUT parents text[], OUT priorities float8[], OUT effectives float8[], OUT created bigint[], OUT ready bigint[],
@@ -67,6 +70,9 @@ DECLARE
     admitted record;
     parked bigint[] := '{}';
     missed boolean := false;
+    rooms integer[];
+    room integer[];
+    passed integer := 0;
 BEGIN
     PERFORM pg_advisory_xact_lock('dibs.work'::regclass::oid::integer, hashtext(p_project));
     IF p_raise THEN
@@ -94,6 +100,10 @@ BEGIN
             RETURN;
         END IF;
     END IF;
+    IF p_spends AND dibs.is_broke(p_project, p_agent) THEN
+        state := 'broke';
+        RETURN;
+    END IF;
 
     -- Worth is rank, less how much older everything in its lane has become. Nothing in a lane is worth less than its floor,
     -- so a lane whose floor is above what was found elsewhere is not looked at.
@@ -102,6 +112,13 @@ BEGIN
     IF EXISTS (SELECT 1 FROM dibs.lows) THEN
         SELECT array_agg(least(l.low, (SELECT min(o.rank) FROM dibs.lows o WHERE o.lane = l.lane)) ORDER BY l.place) INTO lows
         FROM unnest(p_lanes, lows) WITH ORDINALITY AS l (lane, low, place);
+    END IF;
+    IF p_types IS NOT NULL THEN
+        -- How many more of each type may be handed out. A lane without room is not looked at.
+        rooms := dibs.rooms(p_project, p_types, at);
+        FOREACH place IN ARRAY array_positions(rooms, 0) LOOP
+            lows[place] := 'infinity';
+        END LOOP;
     END IF;
 
     LOOP
@@ -128,6 +145,14 @@ BEGIN
             -- worst of what was found.
             reads := coalesce(p_reads, array_fill(wanted, ARRAY[cardinality(p_lanes)]));
             unread := array_positions(reads, 0);
+            IF rooms IS NOT NULL THEN
+                -- Nobody needs more of a lane than its type has room for, beside what the agent cannot pay for.
+                room := ARRAY(SELECT r.room + passed FROM unnest(rooms) WITH ORDINALITY AS r (room, place) ORDER BY r.place);
+                reads := ARRAY(
+                    SELECT least(r.reads, r.room)
+                    FROM unnest(reads, room) WITH ORDINALITY AS r (reads, room, place) ORDER BY r.place
+                );
+            END IF;
             seen_rank := lows;
             seen_n := array_fill(-1::bigint, ARRAY[cardinality(p_lanes)]);
             cut := 'infinity';
@@ -171,13 +196,16 @@ BEGIN
                 ) o;
                 more := array_fill(0, ARRAY[cardinality(p_lanes)]);
                 FOR i IN 1 .. coalesce(cardinality(open), 0) LOOP
-                    more[open[i]] := least(wanted, 4 + reads[open[i]]);
+                    IF rooms IS NOT NULL THEN
+                        room[open[i]] := room[open[i]] - reads[open[i]];
+                    END IF;
+                    more[open[i]] := least(wanted, 4 + reads[open[i]], room[open[i]]);
                     seen_rank[open[i]] := open_ranks[i];
                     seen_n[open[i]] := open_ns[i];
                 END LOOP;
                 FOREACH place IN ARRAY unread LOOP
                     IF lows[place] < 'infinity' AND lows[place] - aged[place] <= cut THEN
-                        more[place] := 4;
+                        more[place] := least(4, room[place]);
                     END IF;
                 END LOOP;
                 unread := '{}';
@@ -192,16 +220,21 @@ BEGIN
             END LOOP;
             some_alone := true;
         END IF;
-        EXIT WHEN some_locking IS NOT TRUE AND (NOT p_budgets OR ranked IS NULL);
-        -- Some need locks, or use budgets. What does not get them is parked, and more are looked at in its place.
-        admitted := dibs.admit(p_project, ranked, sizes, alone, p_limit, p_max_bytes, at, p_budgets);
+        EXIT WHEN ranked IS NULL OR (some_locking IS NOT TRUE AND NOT p_budgets AND rooms IS NULL);
+        -- Some need locks, use budgets, or are of a type with slots. What does not get locks or room in a budget is parked,
+        -- what gets no slot left out, and more are looked at in its place.
+        admitted := dibs.admit(
+            p_project, ranked, sizes, alone, p_limit, p_max_bytes, at, p_budgets, wanted, places, p_types, rooms,
+            CASE WHEN p_spends THEN p_agent END, passed
+        );
+        passed := admitted.passed;
         parked := parked || admitted.parked;
         IF NOT admitted.again THEN
             SELECT array_agg(tids[c.place] ORDER BY c.nth), array_agg(ranked[c.place] ORDER BY c.nth),
                 array_agg(worths[c.place] ORDER BY c.nth), array_agg(places[c.place] ORDER BY c.nth)
             INTO tids, ranked, worths, places
             FROM unnest(admitted.chosen) WITH ORDINALITY AS c (place, nth);
-            missed := ranked IS NULL AND cardinality(admitted.parked) = 0;
+            missed := ranked IS NULL AND admitted.missed AND cardinality(admitted.parked) = 0;
             some_alone := false;
             total := 0;
             EXIT;
@@ -229,6 +262,9 @@ BEGIN
         IF looked THEN
             -- Of what was due a while ago the duties take care.
             due_at := dibs.next_due(p_lanes || p_watched, CASE WHEN littered THEN at - 5000000 ELSE 0 END);
+            IF p_types IS NOT NULL THEN
+                due_at := least(due_at, dibs.rates_open_at(p_project, p_types, at));
+            END IF;
         END IF;
         IF cardinality(parked) > 0 THEN
             PERFORM dibs.hold_floors();
@@ -309,11 +345,14 @@ BEGIN
             || to_json(p_agent) || ',null,[' || body || ']]]'
     );
     INSERT INTO dibs.claims AS c (project, claim_id, at, ns, fences) VALUES (p_project, p_claim_id, at, ns, fences);
+    IF p_types IS NOT NULL THEN
+        PERFORM dibs.take_tokens(p_project, ns, at);
+    END IF;
     IF some_locking THEN
         PERFORM dibs.take_locks(p_project, ns, fences, at);
     END IF;
     IF p_budgets THEN
-        PERFORM dibs.reserve(p_project, ns, fences);
+        PERFORM dibs.reserve(p_project, ns, fences, CASE WHEN p_spends THEN p_agent END);
     END IF;
     IF cardinality(parked) > 0 THEN
         -- What they would have taken is free for others.

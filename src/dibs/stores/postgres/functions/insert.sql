@@ -150,7 +150,7 @@ BEGIN
     END IF;
     IF given IS NOT NULL AND NOT dag_id = ANY (joined) THEN
         PERFORM dibs.hold_locks();
-        PERFORM dibs.add_budget(p_dag::jsonb->>'project', 'dag:' || dag_id, 'usd', given, 0);
+        PERFORM dibs.add_budget(p_dag::jsonb->>'project', 'dag:' || dag_id, 'usd', given, 0, NULL, NULL, NULL);
     END IF;
 
     IF p_dag::jsonb->>'ladder' IS NOT NULL AND NOT dag_id = ANY (joined) THEN

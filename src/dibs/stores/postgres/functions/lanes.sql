@@ -69,12 +69,14 @@ BEGIN
     RETURN QUERY SELECT * FROM dibs.lanes_in_use();
 END $$;
 
--- `budgets`: the projects that have some.
+-- `budgets`: the projects that have some, but for those of agents.
 CREATE OR REPLACE FUNCTION dibs.lanes_in_use() RETURNS TABLE (version bigint, id integer, key text, shut text, budgets text[])
 LANGUAGE sql AS $$
     SELECT
         (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes'), l.id, l.key,
         CASE WHEN row_number() OVER () = 1 THEN dibs.shut_now() END,
-        CASE WHEN row_number() OVER () = 1 THEN ARRAY(SELECT DISTINCT b.project FROM dibs.budgets b) END
+        CASE WHEN row_number() OVER () = 1 THEN ARRAY(
+            SELECT DISTINCT b.project FROM dibs.budgets b WHERE NOT starts_with(b.scope, 'agent:')
+        ) END
     FROM (SELECT 1) one LEFT JOIN dibs.lanes l ON l.retired_at IS NULL
 $$;

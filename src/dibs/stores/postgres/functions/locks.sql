@@ -45,12 +45,17 @@ BEGIN
 END $$;
 
 -- Of ready tasks, best first, those that a claim gets: their places. What does not get its locks is parked, and `parked`
--- tells it. `again`: some were parked, and there is room for others; look for them and come back.
--- p_sizes, p_alone: as the claim knows them; NULL for a single one. p_budgets: the project has some.
+-- tells it. `again`: some were parked or left out, and there is room for others; look for them and come back. `missed`: some
+-- are being changed by somebody else.
+-- p_sizes, p_alone: as the claim knows them; NULL for a single one. p_budgets: the project has some. p_wanted: how many were
+-- looked for. p_places: the lanes of these tasks; p_types, p_rooms: of lanes whose type has slots, the type, and how many of
+-- it may be taken. p_agent: who claims, if that has budgets of its own. p_passed: how many tasks it was found before that it
+-- cannot pay for; `passed`: how many now, of those that were looked at.
 CREATE OR REPLACE FUNCTION dibs.admit(
     p_project text, p_ns bigint[], p_sizes integer[], p_alone boolean[], p_limit integer, p_max_bytes bigint, p_at bigint,
-    p_budgets boolean,
-    OUT chosen integer[], OUT parked bigint[], OUT again boolean
+    p_budgets boolean, p_wanted integer, p_places integer[], p_types text[], p_rooms integer[],
+    p_agent text, p_passed integer,
+    OUT chosen integer[], OUT parked bigint[], OUT again boolean, OUT missed boolean, OUT passed integer
 ) LANGUAGE plpgsql AS $$
 DECLARE
     locking bigint[] := CASE
@@ -62,17 +67,34 @@ DECLARE
     extra jsonb := '{}';
     size bigint := 0;
     closed text;
+    used text[] := '{}';
+    left_out boolean := false;
 BEGIN
     chosen := '{}';
     parked := '{}';
     again := true;
+    missed := false;
+    passed := 0;
     SELECT coalesce(array_agg(f.n), '{}') INTO here FROM (
         SELECT w.n FROM dibs.waiting w WHERE w.n = ANY (locking) AND w.status = 'ready' AND w.parked_on IS NULL
         ORDER BY w.n FOR UPDATE SKIP LOCKED
     ) f;
     PERFORM dibs.hold_locks();
     FOR i IN 1 .. cardinality(p_ns) LOOP
-        CONTINUE WHEN p_ns[i] = ANY (locking) AND NOT p_ns[i] = ANY (here);
+        IF cardinality(array_positions(used, p_types[p_places[i]])) >= p_rooms[p_places[i]] THEN
+            left_out := true;
+            CONTINUE;
+        END IF;
+        IF p_ns[i] = ANY (locking) AND NOT p_ns[i] = ANY (here) THEN
+            missed := true;
+            CONTINUE;
+        END IF;
+        IF p_agent IS NOT NULL AND NOT dibs.can_pay(p_project, p_ns[i], p_agent, extra) THEN
+            passed := passed + 1;
+            CONTINUE WHEN passed < 100;
+            again := false;
+            EXIT;
+        END IF;
         IF cardinality(chosen) > 0 AND (size + p_sizes[i] > p_max_bytes OR p_alone[i]) THEN
             again := false;
             EXIT;
@@ -84,6 +106,7 @@ BEGIN
             CONTINUE;
         END IF;
         chosen := chosen || i;
+        used := used || p_types[p_places[i]];
         size := size + p_sizes[i];
         IF p_ns[i] = ANY (locking) THEN
             taken := taken || ARRAY(SELECT d.name FROM dibs.needs d WHERE d.n = p_ns[i]);
@@ -91,7 +114,7 @@ BEGIN
         IF p_budgets THEN
             extra := extra || (
                 SELECT coalesce(jsonb_object_agg(w.name, w.wanted + coalesce((extra->>w.name)::bigint, 0)), '{}')
-                FROM dibs.wishes(p_project, p_ns[i]) w
+                FROM dibs.wishes(p_project, p_ns[i], p_agent) w
             );
         END IF;
         IF p_alone[i] OR cardinality(chosen) >= p_limit THEN
@@ -99,7 +122,9 @@ BEGIN
             EXIT;
         END IF;
     END LOOP;
-    again := again AND cardinality(parked) > 0;
+    again := again AND (
+        cardinality(parked) > 0 OR passed > p_passed OR (left_out OR passed > 0) AND cardinality(p_ns) = p_wanted
+    );
     IF cardinality(parked) > 0 THEN
         PERFORM dibs.park(p_project, parked, names, p_at);
     END IF;

@@ -10,6 +10,15 @@ CREATE OR REPLACE FUNCTION dibs.shut_now() RETURNS text LANGUAGE sql STABLE AS $
         SELECT b.project, b.shut, b.type, b.due_at FROM dibs.breakers b WHERE b.shut IS NOT NULL
         UNION ALL
         SELECT b.project, 'limited', b.gate, b.until FROM dibs.backoffs b WHERE b.shut
+        UNION ALL
+        SELECT t.project, 'slots', t.type, t.slots FROM dibs.type_slots t
+        UNION ALL
+        SELECT r.project, 'rate', r.type, NULL::bigint FROM dibs.rates r
+        UNION ALL
+        SELECT DISTINCT b.project, 'spends', substr(b.scope, 7), NULL::bigint FROM dibs.budgets b
+        WHERE starts_with(b.scope, 'agent:')
+        UNION ALL
+        SELECT b.project, 'window', b.name, b.ends_at FROM dibs.budgets b WHERE b.ends_at IS NOT NULL
     ) s
 $$;
 

@@ -1,0 +1,104 @@
+"""Slots of a type hold however many processes race for them, and however their holders end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import dibs
+from dibs.sync import drive
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LEASE_S = 2.0
+AGENTS = 20
+
+# A process that claims again and again, three at a time, and settles what it got, until the queue is empty.
+WORK = """
+import sys, time, dibs
+
+with dibs.connect_sync(sys.argv[1]) as queue:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    most = 0
+    while queue.find(status=("ready", "running"), limit=1).items:
+        claims = queue.claim(f"agent-{sys.argv[2]}", limit=3, lease=600)
+        if claims:
+            [slots] = queue.type_slots()
+            most = max(most, slots.held)
+        for number, claim in enumerate(claims):
+            if number % 2:
+                queue.release(claim)
+            else:
+                queue.complete(claim)
+    print(most, flush=True)
+"""
+
+HOLD = """
+import sys, time, dibs
+with dibs.connect_sync(sys.argv[1]) as queue:
+    [claim] = queue.claim("victim", lease=float(sys.argv[2]))
+    print(claim.task.id, flush=True)
+    time.sleep(600)
+"""
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:{tmp_path / 'dibs.db'}"
+    found: str = request.getfixturevalue("postgres_url")
+    return found
+
+
+def test_twenty_processes_never_hold_more_than_three_slots(url: str) -> None:
+    with dibs.connect_sync(url) as queue:
+        queue.set_slots(type="render", slots=3)
+        queue.add_many([dibs.NewTask("render", boost=boost) for boost in (0, 0.1) for _ in range(60)])
+        processes = [
+            subprocess.Popen(
+                [sys.executable, "-c", WORK, url, str(number)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for number in range(AGENTS)
+        ]
+        for process in processes:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "ready\n"
+        for process in processes:
+            assert process.stdin is not None
+            process.stdin.write("\n")
+            process.stdin.flush()
+        most = [int(process.communicate(timeout=100)[0]) for process in processes]
+        assert max(most) == 3
+        [slots] = queue.type_slots()
+        assert slots.held == 0
+        assert queue.stats().by_status["completed"] == 120
+        assert drive(queue.queue.store.check()) == []
+
+
+def test_the_slot_of_a_killed_holder_is_free_after_its_lease(url: str) -> None:
+    with dibs.connect_sync(url) as queue:
+        queue.set_slots(type="render", slots=1)
+        first, second = queue.add_many([dibs.NewTask("render", max_attempts=1) for _ in range(2)])
+        holder = subprocess.Popen([sys.executable, "-c", HOLD, url, str(LEASE_S)], stdout=subprocess.PIPE)
+        try:
+            assert holder.stdout is not None
+            assert holder.stdout.readline().decode().strip() == first.id
+            assert queue.claim("next") == []
+        finally:
+            os.kill(holder.pid, signal.SIGKILL)
+            holder.communicate()
+        deadline = time.monotonic() + LEASE_S + 20
+        while not (claims := queue.claim("next", wait=1)):
+            assert time.monotonic() < deadline
+        assert [claim.task.id for claim in claims] == [second.id]
