@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dibs.model.artifact import Artifact as Artifact
     from dibs.model.attempt import Attempt as Attempt
     from dibs.model.claim import Claim as Claim
+    from dibs.model.claim import Claims as Claims
     from dibs.model.claim import News as News
     from dibs.model.claim import Settled as Settled
     from dibs.model.dag import Dag as Dag
@@ -65,6 +66,7 @@ _HOME = {
     "Artifact": "model.artifact",
     "Attempt": "model.attempt",
     "Claim": "model.claim",
+    "Claims": "model.claim",
     "News": "model.claim",
     "Settled": "model.claim",
     "Dag": "model.dag",

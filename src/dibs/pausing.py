@@ -57,11 +57,28 @@ class Pausing:
         return closing.told(await self.store.pause(self.project, wanted))
 
     async def resume(
-        self, type: str | None = None, lane: int | None = None, agent: str | None = None, everything: bool = False
+        self,
+        type: str | None = None,
+        lane: int | None = None,
+        agent: str | None = None,
+        everything: bool = False,
+        *,
+        provider: str | None = None,
+        limit: str | None = None,
     ) -> bool:
-        """End this pause; false if there was none. Other pauses and breakers stay: `gates` lists them."""
+        """End this pause; false if there was none. Other pauses and breakers stay: `gates` lists them.
+
+        `provider`, or `limit` (the type) where nobody knows who serves it: open what a rate limit closed, and forget
+        how often it did.
+        """
         from dibs.rules import closing
 
+        limited = [(kind, name) for kind, name in (("provider", provider), ("limit", limit)) if name is not None]
+        if limited:
+            kind, named = limited[0]
+            if len(limited) > 1 or everything or any(other is not None for other in (type, lane, agent)):
+                raise Invalid(f"name one thing to resume: {kind} goes by itself.", field=limited[-1][0])
+            return await self.store.resume(self.project, f"{kind}:{validation.text(named, kind)}")
         scope, name = _what(type, lane, agent, everything)
         return await self.store.resume(self.project, closing.Pause(scope=scope, name=name).gate)
 

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 from dibs import drafting, duties, settling
 from dibs.agents import Agents
+from dibs.artifacts.depot import Depot
+from dibs.artifacts.overflow import overflowing
 from dibs.artifacts.verbs import Artifacts
 from dibs.budgets import Budgets
 from dibs.deadletters import DeadLetters
 from dibs.errors import DibsError, Invalid, LeaseLost, NotFound
 from dibs.escalating import Escalating
 from dibs.locks import Locks
-from dibs.model.claim import Claim, News, Settled
+from dibs.model.claim import Claim, Claims, News, Settled
 from dibs.model.ids import JUDGES, new_id
 from dibs.model.status import FINAL, DagStatus, Outcome, Status
 from dibs.model.task import Content, NewTask, Task
@@ -98,17 +100,17 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         artifacts: str | None = None,
         blocking: bool = False,
     ) -> None:
-        self.store = store
+        self._depot = Depot(artifacts, store.url, blocking=blocking)
+        self.store = overflowing(store, self._depot)
         self.project = project
         self.draw = draw or _draw
         self.new_id = new_id
         self.poison = poison
         self.prices = prices or Prices()
         self.artifacts_at = artifacts
-        self._blobs = None
         self._blocking = blocking
         self._giving_back: set[asyncio.Future[Any]] = set()
-        self._desk = duties.Desk(store, draw=self.draw, poison=poison, retention_s=retention_s)
+        self._desk = duties.Desk(self.store, draw=self.draw, poison=poison, retention_s=retention_s)
 
     @property
     def url(self) -> str:
@@ -329,11 +331,12 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         wait: Any = 0,
         start: bool = True,
         claim_id: str | None = None,
-    ) -> list[Claim]:
+    ) -> Claims:
         """Take up to `limit` ready tasks this agent can do, best first; an empty list if there are none within `wait`.
 
         Each is the agent's until its lease ends: renew it, then settle it once. `start=False` claims without
-        starting. Repeating a `claim_id` returns the same claims. Runs the duties that nobody has run lately.
+        starting. Repeating a `claim_id` returns the same claims. Runs the duties that nobody has run lately. While a
+        rate limit keeps back what it could do, an empty list says for how long to `slow_down`.
         """
         request = claim_request(
             default_agent() if agent is None else agent,
@@ -355,7 +358,9 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
             left = deadline - time.monotonic()
             if claimed.claims or left <= 0:
                 await self._know_refs(claimed.claims)
-                return claimed.claims
+                found = Claims(claimed.claims)
+                found.slow_down, found.reason = claimed.slow_down, claimed.reason
+                return found
             due_in = POLL_S if claimed.next_due_in is None else max(claimed.next_due_in, 0.05)
             await self.store.wait_for_news(seen, min(left, due_in, POLL_S))
 
@@ -689,7 +694,10 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         return await get_task(self.store, task_id)
 
     async def get_dag(self, dag_id: Any) -> Dag:
-        """The dag with its tasks, edges, roots, leaves and critical path; also a standalone task's own."""
+        """The dag with its tasks, edges, roots, leaves and critical path; also a standalone task's own.
+
+        Payloads and outputs above 64 KiB are named, as in `find`.
+        """
         id = id_of(dag_id)
         dag = await self.store.dag(id)
         if dag is None:
@@ -700,7 +708,7 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         """Every claim of the task that ended, oldest first."""
         attempts = await self.store.history(id_of(task_id))
         if not attempts:
-            await self.get(task_id)
+            await get_task(self.store, task_id, listed=True)
         return attempts
 
     async def wait(self, target: Any, timeout: Any = None) -> Any:
@@ -711,9 +719,9 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         is_dag = id.startswith("dag_")
         while True:
             seen = await self.store.news()
-            found: Any = await self.get_dag(id) if is_dag else await self.get(id)
+            found: Any = await self.get_dag(id) if is_dag else await get_task(self.store, id, listed=True)
             if found.status in (_ENDED_DAG if is_dag else FINAL):
-                return found
+                return found if is_dag else await self.get(id)
             left = POLL_S if deadline is None else deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError(f"{id} is still {found.status}")
@@ -731,7 +739,10 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         limit: int = 50,
         cursor: str | None = None,
     ) -> Page:
-        """Tasks that fit all that is given, newest first, a page at a time."""
+        """Tasks that fit all that is given, newest first, a page at a time.
+
+        A payload or output above 64 KiB is `{"ref": "task:ID:output"}`, and not searched for `text`; `get` has it.
+        """
         statuses: tuple[str, ...] | None = None
         if status is not None:
             if not isinstance(status, str) and not hasattr(status, "__iter__"):
@@ -757,8 +768,8 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         """Why the task is where it is, in one sentence, and what would help."""
         from dibs.rules import why
 
-        task = await self.get(task_id)
-        parents = await self.store.get(task.blocked_by)
+        task = await get_task(self.store, task_id, listed=True)
+        parents = await self.store.get(task.blocked_by, listed=True)
         is_ready = task.status is Status.READY
         pauses, breakers = await self._shut() if is_ready else ([], {})
         known = [] if task.parked_on is None else await self.locks()
@@ -812,7 +823,7 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         if isinstance(claim, Claim):
             return claim
         task_id, fence = held(claim)
-        task = await self.get(task_id)
+        task = await get_task(self.store, task_id, listed=True)
         previous = [attempt for attempt in await self.store.history(task_id) if attempt.fence < fence]
         return Claim(task=task, fence=fence, agent=task.agent or "", previous_attempts=previous[-10:])
 

@@ -59,13 +59,13 @@ def claim_request(
 async def another_payload(store: Store, task_id: Any, payload: Any) -> tuple[bytes, str | None]:
     """A new payload as JSON; where the task has a key, with the hash of the request that it makes."""
     body = validation.json_bytes(payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
-    task = await get_task(store, task_id)
+    task = await get_task(store, task_id, listed=True)
     return body, None if task.key is None else validation.content_key(task.type, body)
 
 
-async def get_task(store: Store, task_id: Any) -> Task:
-    """The task as it is now."""
-    [task] = await store.get([id_of(task_id)])
+async def get_task(store: Store, task_id: Any, *, listed: bool = False) -> Task:
+    """The task as it is now; `listed`: with large values only named, which is enough to decide about it."""
+    [task] = await store.get([id_of(task_id)], listed=listed)
     if task is None:
         raise no_task(id_of(task_id))
     return task

@@ -94,6 +94,7 @@ class SyncQueue:
     open_artifact = _blocking(Queue.artifact_stream)
     artifacts = _blocking(Queue.artifacts)
     sweep_artifacts = _blocking(Queue.sweep_artifacts)
+    look_at_artifacts = _blocking(Queue.look_at_artifacts)
     cancel = _blocking(Queue.cancel)
     retry = _blocking(Queue.retry)
     review = _blocking(Queue.review)

@@ -153,6 +153,9 @@ def test_a_file_with_a_mistake_sets_nothing(dibs: Run, tmp_path: Path, name: str
         (["pause", "--lane", "77"], 4, "lane"),
         (["pause", "--type", "a", "--until", "yesterday"], 2, "until"),
         (["resume"], 2, "type"),
+        (["resume", "--provider", "acme", "--type", "a"], 2, "provider"),
+        (["resume", "--provider", "acme", "--limit", "a"], 2, "limit"),
+        (["resume", "--provider", ""], 2, "provider"),
         (["breaker", "set", "a", "--threshold", "0"], 2, "failure_threshold"),
         (["breaker", "set", "a", "--cooldown", "0"], 2, "cooldown_s"),
         (["breaker", "open", "*"], 2, "type"),
@@ -175,9 +178,39 @@ def test_a_rate_limit_closes_a_gate_that_gates_and_why_name(dibs: Run) -> None:
     )
     assert dibs("claim", "--agent", "a").code == 3
     [line] = [line.split("\t") for line in dibs("gates", ok=True).out.splitlines()]
-    assert (line[0], line[4], line[5]) == ("provider:acme", "rate limit", "it opens by itself")
+    help = "dibs resume --provider acme, or wait: it opens by itself"
+    assert (line[0], line[4], line[5]) == ("provider:acme", "rate limit", help)
     [gate] = dibs("gates", "--json", ok=True).json
     assert (gate["kind"], gate["provider"], gate["until"]) == ("limit", "acme", line[2])
     [blocker] = dibs("why", id, "--json", ok=True).json["blockers"]
     assert blocker["ids"] == ["provider:acme"]
     assert "acme turned work away (rate limit)" in dibs("why", id, ok=True).out
+
+
+@pytest.mark.parametrize(("option", "name"), [("--provider", "acme"), ("--limit", "code")])
+def test_what_a_rate_limit_closed_can_be_opened_by_hand(dibs: Run, option: str, name: str) -> None:
+    provider = ["--provider", "acme"] if option == "--provider" else []
+    for _ in range(2):
+        dibs("add", "code", *provider, ok=True)
+    claim = dibs("claim", "--agent", "a", ok=True).json
+    dibs("fail", claim["task"]["id"], "--fence", "1", "--error", "429", "--reason", "rate_limit", ok=True)
+    assert dibs("claim", "--agent", "a").code == 3
+    assert dibs("resume", option, "other").code == 3
+    assert dibs("resume", option, name, "--json", ok=True).json == {"resumed": True}
+    assert dibs("gates", "--json", ok=True).json == []
+    dibs("claim", "--agent", "a", ok=True)
+    assert dibs("resume", option, name, "--json").json == {"resumed": False}
+
+
+def test_an_empty_claim_says_how_long_to_slow_down(dibs: Run) -> None:
+    for _ in range(2):
+        dibs("add", "code", "--provider", "acme", ok=True)
+    claim = dibs("claim", "--agent", "a", ok=True).json
+    dibs("fail", claim["task"]["id"], "--fence", "1", "--error", "429: too many", "--retry-after", "1h", ok=True)
+    told = dibs("claim", "--agent", "a", "--json")
+    assert (told.code, told.out, told.error["reason"]) == (3, "", None)
+    assert 1_700 < told.error["slow_down"] <= 1_800
+    words = dibs("claim", "--agent", "a")
+    assert (words.code, words.out) == (3, "")
+    assert words.err.startswith("A rate limit keeps work back: ask again in 1")
+    assert dibs("claim", "--agent", "a", "--type", "other", "--json").err == ""

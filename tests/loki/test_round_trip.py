@@ -127,6 +127,17 @@ def test_what_dibs_knows_beyond_loki_comes_back(fresh: Fresh, clock: FakeClock, 
     assert claim.task.ref == "tell"
 
 
+def test_large_values_are_written_whole(fresh: Fresh, tmp_path: Path) -> None:
+    text = "x" * 100_000
+    queue = fresh()
+    queue.add("done", {"text": text})
+    [claim] = queue.claim("worker-1")
+    queue.complete(claim, {"answer": text})
+    exporting.export(queue, str(tmp_path / "a"))
+    [written] = read(tmp_path / "a")["completed"]
+    assert written["payload"]["text"] == written["result"]["output"]["answer"] == text
+
+
 def test_importing_again_adds_nothing(fresh: Fresh, clock: FakeClock, tmp_path: Path) -> None:
     first, second = fresh(), fresh()
     lived_in(first, clock)

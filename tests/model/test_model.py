@@ -44,9 +44,11 @@ from tests.model.wishes import (
     FILTERS,
     GRAPHS,
     LADDERS,
+    LARGE,
     NUMBERS,
     PAUSED,
     REGISTRATIONS,
+    RESUMED,
     SCOPES,
     SECONDS,
     SPECS,
@@ -195,7 +197,7 @@ class Stores(RuleBasedStateMachine):
         self._do(lambda queue, world: queue.renew(claims[world], **usage, **more))
 
     @precondition(lambda self: self._held())
-    @rule(number=NUMBERS, output=st.sampled_from([None, "out", {"n": [1]}]), usage=USAGE)
+    @rule(number=NUMBERS, output=st.sampled_from([None, "out", {"n": [1]}, LARGE]), usage=USAGE)
     def complete(self, number: int, output: Any, usage: dict[str, Any]) -> None:
         claims = self._pick(number)
         self._do(lambda queue, world: queue.complete(claims[world], output, **usage))
@@ -358,7 +360,7 @@ class Stores(RuleBasedStateMachine):
     @precondition(lambda self: self.tasks)
     @rule(
         number=NUMBERS,
-        payload=st.sampled_from([None, {"new": True}]),
+        payload=st.sampled_from([None, {"new": True}, LARGE]),
         delay=st.sampled_from([0, 0, 6]),
         keep_steps=st.booleans(),
     )
@@ -402,7 +404,7 @@ class Stores(RuleBasedStateMachine):
     def pause(self, what: dict[str, Any], until: float | None) -> None:
         self._do(lambda queue, _: queue.pause(**what, until=until))
 
-    @rule(what=PAUSED)
+    @rule(what=PAUSED | RESUMED)
     def resume(self, what: dict[str, Any]) -> None:
         self._do(lambda queue, _: queue.resume(**what))
 

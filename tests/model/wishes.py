@@ -16,10 +16,13 @@ AGENTS = ("ada", "bob")
 NUMBERS = st.integers(0, 10_000)
 """Picks one of what exists by its remainder."""
 
+LARGE = {"large": "x" * 66_000}
+"""Lists name it."""
+
 OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "approval": st.booleans(),
     "type": st.sampled_from(TYPES),
-    "payload": st.sampled_from([None, 1, {"k": [1, "x"]}]),
+    "payload": st.sampled_from([None, 1, {"k": [1, "x"]}, None, 1, LARGE]),
     "priority": st.sampled_from([50, 10, 47, 90]),
     "boost": st.sampled_from([0.1, 0, 5, 1000]),
     "deadline": st.sampled_from([None, 20, 900]),
@@ -240,6 +243,9 @@ LADDERS = st.sampled_from(
 
 PAUSED = st.sampled_from([{"type": "a"}, {"type": "b"}, {"agent": "ada"}, {"everything": True}])
 """What is paused and resumed."""
+
+RESUMED = st.sampled_from([{"provider": "acme"}, {"provider": "anthropic"}, {"limit": "a"}, {"limit": "b"}])
+"""What rate limits close, and is resumed."""
 
 BREAKERS = st.sampled_from(
     [

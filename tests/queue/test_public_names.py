@@ -16,6 +16,7 @@ NAMES = [
     "CONTENT",
     "ChildFailed",
     "Claim",
+    "Claims",
     "Conflict",
     "Context",
     "CycleDetected",

@@ -81,7 +81,8 @@ def test_a_rate_limit_says_whose_it_is_and_when_work_goes_on() -> None:
         "It is ready, but whoever serves type code turned work away (rate limit); it goes on in 30 s."
     )
     [blocker] = why.blockers
-    assert (blocker.kind, blocker.ids, blocker.help) == ("gate", ["limit:code"], "it opens by itself")
+    assert (blocker.kind, blocker.ids) == ("gate", ["limit:code"])
+    assert blocker.help == "dibs resume --limit code, or wait: it opens by itself"
 
 
 def test_a_task_with_another_model_left_does_not_wait_for_a_limit() -> None:

@@ -90,19 +90,23 @@ class Blobs:
                 if old:
                     yield old
 
-    def delete(self, digests: Sequence[str]) -> None:
-        """Delete these bytes."""
+    def delete(self, digests: Sequence[str], age_s: float) -> set[str]:
+        """Delete these bytes, unless they were written again since: those, which somebody is about to refer to."""
         import obstore
 
+        again = {digest for digest in digests if self._is_younger(artifacts.key(digest), age_s)}
         with _told("artifacts cannot be deleted"):
-            obstore.delete(self._store, [artifacts.key(digest) for digest in digests])
+            obstore.delete(self._store, [artifacts.key(digest) for digest in digests if digest not in again])
+        return again
 
     def _is_fresh(self, key: str, size: int) -> bool:
         """Whether these bytes were written so lately that no sweep can be about to delete them."""
         meta = self._head(key)
-        if meta is None or meta["size"] != size:
-            return False
-        return bool(time.time() - meta["last_modified"].timestamp() < artifacts.FRESH_S)
+        return meta is not None and meta["size"] == size and _age_s(meta) < artifacts.FRESH_S
+
+    def _is_younger(self, key: str, age_s: float) -> bool:
+        meta = self._head(key)
+        return meta is not None and _age_s(meta) < age_s
 
     def _head(self, key: str) -> Any:
         import obstore
@@ -176,6 +180,10 @@ def _open(place: Place) -> ObjectStore:
     return store.S3Store.from_url(
         url, client_options={"timeout": _TIMEOUT, "allow_http": plain}, retry_config=RETRY, **options
     )
+
+
+def _age_s(meta: Any) -> float:
+    return time.time() - float(meta["last_modified"].timestamp())
 
 
 def _sync(path: str) -> None:

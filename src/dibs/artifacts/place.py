@@ -27,11 +27,19 @@ class Place(NamedTuple):
     max_bytes: int = MAX_BYTES
     options: tuple[tuple[str, str], ...] = ()
 
+    def __str__(self) -> str:
+        return f"{self.scheme}:{self.rest}"
+
 
 def place_of(told: str | None, store_url: str) -> Place:
     """Where artifacts of the store at this URL are kept. Invalid where nobody has said so and nothing is near."""
+    return place_told(told) or _beside(store_url)
+
+
+def place_told(told: str | None) -> Place | None:
+    """Where somebody said that artifacts are kept; None if nobody did."""
     url = told or os.environ.get("DIBS_ARTIFACTS") or _in_settings()
-    return read(url) if url else _beside(store_url)
+    return read(url) if url else None
 
 
 def read(url: Any) -> Place:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from dibs.artifacts.blobs import Blobs, Stream
+    from dibs.artifacts.depot import Depot
     from dibs.model.artifact import Artifact, Swept
     from dibs.model.claim import Claim
     from dibs.model.task import Task
@@ -27,6 +28,9 @@ T = TypeVar("T")
 
 _AT_ONCE = 8
 """Tasks whose outputs are read together: each may have 16 MiB."""
+
+
+_PROBE = b"dibs was here"
 
 
 class Opened:
@@ -56,8 +60,7 @@ class Artifacts:
 
     store: Store
     artifacts_at: str | None
-    _blobs: Blobs | None
-    _blocking: bool
+    _depot: Depot
 
     async def put_artifact(self, claim: Held, name: str, data: Any, *, media_type: str | None = None) -> Artifact:
         """Keep bytes as an artifact of the task that this claim holds. Raises LeaseLost, and then nothing refers to
@@ -81,7 +84,7 @@ class Artifacts:
         from dibs.model.artifact import Artifact
         from dibs.rules import artifacts
 
-        label = validation.text(name, "name")
+        label = artifacts.label(name)
         kind = artifacts.media_type(media_type)
         spools.check(data)
         blobs = await self._run(self._open_blobs)
@@ -126,14 +129,35 @@ class Artifacts:
             age_s = validation.duration_s(older_than, "older_than", low=artifacts.MIN_SWEEP_AGE_S)
         blobs = await self._run(self._open_blobs)
         deleted = size = kept = 0
+        # Read once: what is added from here on has bytes that are new, or were written again.
+        payloads = await self.store.payload_digests()
         listing = blobs.written_before(age_s)
         while found := await self._run(next, listing, None):
             needed = await self.store.kept_digests([digest for digest, _ in found])
-            gone = {digest: length for digest, length in found if digest not in needed}
+            gone = {digest: length for digest, length in found if digest not in needed and digest not in payloads}
             if gone:
-                await self._run(blobs.delete, list(gone))
+                again = await self._run(blobs.delete, list(gone), age_s)
+                gone = {digest: length for digest, length in gone.items() if digest not in again}
             deleted, size, kept = deleted + len(gone), size + sum(gone.values()), kept + len(found) - len(gone)
         return Swept(deleted=deleted, bytes=size, kept=kept)
+
+    async def look_at_artifacts(self) -> str | None:
+        """Where somebody said that artifacts are kept, and with them large payloads and outputs; None: nobody did, and
+        the store keeps those. Unavailable or Invalid if nothing can be written and read there: that is tried."""
+
+        def looked_at() -> str | None:
+            from hashlib import sha256
+            from io import BytesIO
+
+            if self._depot.place is None:
+                return None
+            digest = f"sha256:{sha256(_PROBE).hexdigest()}"
+            blobs = self._open_blobs()
+            blobs.put(digest, len(_PROBE), BytesIO(_PROBE))
+            blobs.open(digest).read()
+            return str(self._depot.place)
+
+        return await self._run(looked_at)
 
     async def _passed_on(self, values: Any) -> tuple[Artifact, ...]:
         """Artifacts that a completion names, once their bytes were found to be there."""
@@ -194,23 +218,13 @@ class Artifacts:
         return found.digest
 
     async def _task(self, task_id: str) -> Task:
-        [task] = await self.store.get([task_id])
+        [task] = await self.store.get([task_id], listed=True)
         if task is None:
             raise refusals.no_task(task_id, "task_id")
         return task
 
     def _open_blobs(self) -> Blobs:
-        if self._blobs is None:
-            from dibs.artifacts.blobs import open_blobs
-            from dibs.artifacts.place import place_of
-
-            self._blobs = open_blobs(place_of(self.artifacts_at, self.store.url))
-        return self._blobs
+        return self._depot.blobs()
 
     async def _run(self, work: Callable[..., T], *args: Any) -> T:
-        """Do what blocks: here, where that is what the caller wants, else in a thread."""
-        if self._blocking:
-            return work(*args)
-        import asyncio
-
-        return await asyncio.to_thread(work, *args)
+        return await self._depot.run(work, *args)

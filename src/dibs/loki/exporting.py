@@ -14,6 +14,7 @@ from dibs.loki.format import PENDING, QUEUES, file_of
 from dibs.loki.mapping import KEY, QUEUE_OF, to_loki
 from dibs.loki.writing import refuse_overwriting, write_folder
 from dibs.model.status import FINAL, Status
+from dibs.rules.large import OUTPUT, PAYLOAD, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,6 +51,9 @@ def export(
     files: dict[str, list[bytes]] = {name: [] for name in QUEUES}
     for task in _in_order(tasks):
         parents, ended = _dependencies(task, names, kinds, wanted)
+        if _is_listed(task):
+            whole = queue.get(task.id)
+            task.payload, task.output = whole.payload, whole.output
         written = to_loki(task, names[task.id], dependencies=parents, after_ended=ended, history=_history(queue, task))
         files[QUEUE_OF[task.status]].append(json.encode(written))
     write_folder(folder, files, force=force)
@@ -78,6 +82,11 @@ def _read(queue: SyncQueue, progress: Callable[[int], None], wanted: dict[str, A
         cursor = page.cursor
         if cursor is None:
             return list(tasks.values())
+
+
+def _is_listed(task: Task) -> bool:
+    """Whether a list has named something of it that is too large to be carried."""
+    return bool(task.payload == named(task.id, PAYLOAD) or task.output == named(task.id, OUTPUT))
 
 
 def _in_order(tasks: list[Task]) -> list[Task]:

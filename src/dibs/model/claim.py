@@ -36,6 +36,17 @@ class Claim(Struct, kw_only=True, gc=False):
     group: list[Task] = field(default_factory=list)
 
 
+class Claims(list[Claim]):
+    """What an agent was given, best first; and where that is nothing, what it should know.
+
+    `slow_down`: a rate limit keeps something back that it could do; seconds to wait before it asks again. `reason`: why
+    it gets nothing whatever there is, `draining` or `max_concurrent`.
+    """
+
+    slow_down: float | None = None
+    reason: str | None = None
+
+
 class News(Struct, kw_only=True, gc=False):
     """What a renewal tells the agent: `cancel` means stop now; `slow_down` is seconds to wait before more calls."""
 

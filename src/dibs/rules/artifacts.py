@@ -14,6 +14,7 @@ from msgspec import ValidationError, convert
 from dibs.errors import Invalid
 from dibs.model.artifact import Artifact
 from dibs.rules import validation
+from dibs.rules.large import KEPT_AS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,14 @@ def media_type(value: Any) -> str | None:
     text = validation.text(value, "media_type", max_chars=MAX_MEDIA_TYPE_CHARS)
     if _MEDIA_TYPE.fullmatch(text) is None:
         raise Invalid(f"media_type must look like text/markdown, not {text!r:.80}.", field="media_type")
+    return text
+
+
+def label(value: Any, field: str = "name") -> str:
+    """What an artifact is called."""
+    text = validation.text(value, field)
+    if text == KEPT_AS:
+        raise Invalid(f"{KEPT_AS} is what dibs calls the bytes of a large output; take another name.", field=field)
     return text
 
 
@@ -89,7 +98,7 @@ def _checked(value: Any) -> Artifact:
         if not is_digest(artifact.digest):
             raise Invalid("its digest is not one", field="artifacts")
         return Artifact(
-            name=validation.text(artifact.name, "artifacts"),
+            name=label(artifact.name, "artifacts"),
             digest=artifact.digest,
             size=validation.whole(artifact.size, "artifacts", 0, 1 << 50),
             media_type=media_type(artifact.media_type),

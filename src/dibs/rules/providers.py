@@ -8,6 +8,7 @@ provider of the model that was chosen for the attempt, as far as its name tells;
                                                 at most an hour, and up to a tenth more at random
     closed - its time is over ----------------> open, and the limits so far are remembered
     open --- an attempt completes ------------> open, and they are forgotten, as they are after an hour
+    closed - somebody resumes it -------------> open, and they are forgotten
 
 While it is closed, attempts that were under way go on. What they say is not new — a storm of limits is one limit — but
 for a limit that says to wait longer: then it stays closed for so long.
@@ -163,5 +164,5 @@ def told(gate: str, record: Backoff) -> Closure:
         since=from_micros(record.since),
         until=from_micros(record.until),
         reason=f"rate limit{times}",
-        help="it opens by itself",
+        help=f"dibs resume --{kind} {name}, or wait: it opens by itself",
     )

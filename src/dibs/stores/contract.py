@@ -122,6 +122,9 @@ Rules that hold for every method:
   `promote`, or change of budgets that comes next notes it. Nothing is emitted.
 - **Limits of a task.** `renew` answers `limits={"exceeded": …}` where what the attempt has told so far, with what
   earlier ones used, is over a limit of the task itself (`rules.budgets.exceeded`).
+- **Large values.** A payload or output above `rules.large.LARGE_BYTES` is kept out of line, and read only for the task
+  that was asked for or claimed, and those that depend on it. Lists (`find`, `dag`) have `rules.large.named` in its
+  place. The size of a payload is `rules.large.size_of`, wherever its bytes lie.
 - **Text** arrives clean: validation and sanitising happened before.
 """
 
@@ -327,6 +330,11 @@ class Store(Protocol):
         """Those of these digests that some artifact has, in any project."""
         ...
 
+    async def payload_digests(self) -> set[str]:
+        """The digests of all payloads whose bytes lie elsewhere (`rules.large.mark`), in any project. Looks at every
+        task: for a sweep."""
+        ...
+
     # People
 
     async def ask(self, ask: Ask) -> Asked:
@@ -448,7 +456,8 @@ class Store(Protocol):
         ...
 
     async def resume(self, project: str, gate: str) -> bool:
-        """Open what was paused (`Pause.gate`), and emit `gate.opened`, reason `resumed`; false if it was not."""
+        """Open what was paused (`Pause.gate`), or closed by a rate limit (`rules.providers.gate_of`), of which then
+        nothing is remembered; emit `gate.opened`, reason `resumed`. False if it was not closed."""
         ...
 
     async def set_breaker(self, project: str, type: str, override: Override) -> None:
@@ -622,14 +631,15 @@ class Store(Protocol):
 
     # Reading
 
-    async def get(self, ids: Sequence[str]) -> list[Task | None]:
+    async def get(self, ids: Sequence[str], *, listed: bool = False) -> list[Task | None]:
         """Full snapshots, with outputs, artifacts, `depends_on`, `blocked_by` (open edges' parents) and effective
-        priority as of now."""
+        priority as of now; or as lists have them."""
         ...
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
-        """Newest first. Payloads, outputs are included. A store may look at 10,000 tasks and then answer what it
-        found, with a cursor. Bad cursor: Invalid, field `cursor`."""
+        """Newest first, as lists have them (see the module's rules). Texts are not looked for in large payloads. A
+        store may look at 10,000 tasks and then answer what it found, with a cursor. Bad cursor: Invalid, field
+        `cursor`."""
         ...
 
     async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
@@ -644,7 +654,8 @@ class Store(Protocol):
         ...
 
     async def dag(self, dag_id: str) -> Dag | None:
-        """The dag with its tasks (insertion order), edges, and counts; also virtual ones. None if there is none."""
+        """The dag with its tasks (insertion order, as lists have them), edges, and counts; also virtual ones. None if
+        there is none."""
         ...
 
     async def history(self, task_id: str) -> list[Attempt]:

@@ -77,6 +77,10 @@ class LateDrafts(list[Draft]):
         self.total = total
         self._make = make
 
+    def changed(self, change: Callable[[Draft], Draft]) -> LateDrafts:
+        """The same, with each draft changed once it is made."""
+        return LateDrafts(self.total, lambda start, end: [change(draft) for draft in self._make(start, end)])
+
     def portions(self, size: int) -> Iterator[list[Draft]]:
         """All of them, in order, so many at a time; what was made before is not made again."""
         for start in range(0, self.total, size):

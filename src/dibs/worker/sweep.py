@@ -101,7 +101,7 @@ class Sweep:
             if news == self._seen:
                 return
             asked = long[:MAX_ASKED]
-            tasks = await self._queue.store.get([work.claim.task.id for work in asked])
+            tasks = await self._queue.store.get([work.claim.task.id for work in asked], listed=True)
         except Unavailable:
             return
         if len(asked) == len(long):

@@ -54,7 +54,13 @@ def claim(args: Namespace) -> int:
     with opened(args) as queue:
         claims = queue.claim(args.agent, limit=1, **options)
     if not claims:
-        if sys.stderr.isatty() and not args.json:
+        if args.json and (claims.slow_down or claims.reason):
+            from msgspec.json import encode
+
+            print(encode({"slow_down": claims.slow_down, "reason": claims.reason}).decode(), file=sys.stderr)
+        elif claims.slow_down and not args.json:
+            print(f"A rate limit keeps work back: ask again in {claims.slow_down:.0f} s.", file=sys.stderr)
+        elif sys.stderr.isatty() and not args.json:
             print("Nothing to do. `dibs ls --status ready` shows what others may take.", file=sys.stderr)
         return NOTHING
     print_json(claims[0])

@@ -89,7 +89,7 @@ def _page(queue: SyncQueue, args: Namespace) -> tuple[list[Task], str | None]:
 
     filters = wanted(args)
     ids = queue.dead_letter_ids(**filters, limit=args.limit, before=vars(args).get("cursor"))
-    found = [task for task in drive(queue.queue.store.get(ids)) if task is not None]
+    found = [task for task in drive(queue.queue.store.get(ids, listed=True)) if task is not None]
     more = len(ids) == args.limit and queue.dead_letter_ids(**filters, limit=1, before=ids[-1])
     return found, ids[-1] if more else None
 

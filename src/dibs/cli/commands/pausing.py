@@ -45,15 +45,22 @@ def pause(args: Namespace) -> int:
     return 0
 
 
+def resume_arguments(parser: ArgumentParser) -> None:
+    _what(parser)
+    add = parser.add_argument
+    add("--provider", metavar="NAME", help="what a rate limit of this provider keeps back")
+    add("--limit", metavar="T", help="tasks of this type that a rate limit keeps back, if no provider is known")
+
+
 def resume(args: Namespace) -> int:
     with opened(args) as queue:
-        resumed = queue.resume(**given(args, "type", "lane", "agent", "everything"))
+        resumed = queue.resume(**given(args, "type", "lane", "agent", "everything", "provider", "limit"))
     if args.json:
         print_json({"resumed": resumed})
     elif not resumed:
         from dibs.cli.render import hint
 
-        hint("That was not paused; `dibs gates` lists what is.")
+        hint("That was not closed; `dibs gates` lists what is.")
     return 0 if resumed else NOTHING_TO_DO
 
 
@@ -108,10 +115,13 @@ COMMANDS = {
         example='dibs pause --type code --until 2h --reason "the build is broken"',
     ),
     "resume": Command(
-        _what,
+        resume_arguments,
         resume,
-        about="Ends one pause; others, and circuit breakers, stay. Exit code 3 if there was none.",
-        example="dibs resume --type code",
+        about="Ends one pause, or opens what a rate limit closed; all else stays. Exit code 3 if there was none.",
+        example="""
+dibs resume --type code
+dibs resume --provider anthropic
+""",
     ),
     "gates": Command(
         no_arguments,

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 from dibs.cli.connecting import opened
 from dibs.cli.output import print_json
 from dibs.cli.parsing import Command, number
-from dibs.errors import Unavailable
+from dibs.errors import DibsError, Unavailable
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
 MANY_LANES = 2_000
 FEW_AGENTS = 8
+IN_STORE = "in the store"
 
 
 def nothing(parser: ArgumentParser) -> None:
@@ -33,6 +34,7 @@ def doctor(args: Namespace) -> int:
             "lanes": 0,
             "agents": [],
             "prices": [],
+            "large_values": None,
         }
     sound = not report["findings"]
     if args.json:
@@ -67,6 +69,11 @@ def _examine(args: Namespace) -> dict[str, Any]:
         dead = sum(group.count for group in queue.dead_letters(reviewed=False))
         if dead:
             warnings.append(f"{dead:,} dead letters wait for a decision: `dibs dlq ls`.")
+        large_values = None
+        try:
+            large_values = queue.look_at_artifacts() or IN_STORE
+        except DibsError as error:
+            findings.append(f"Artifacts, and payloads and outputs above 64 KiB, cannot be reached: {error.message}")
         return {
             "url": shown(queue.url),
             "version": store.schema_version,
@@ -75,6 +82,7 @@ def _examine(args: Namespace) -> dict[str, Any]:
             "lanes": len(stats.lanes),
             "agents": stats.agents,
             "prices": versions,
+            "large_values": large_values,
         }
 
 
@@ -96,6 +104,7 @@ def _print_report(report: dict[str, Any], sound: bool) -> None:
             ("lanes", f"{report['lanes']:,} with something ready"),
             ("agents", agents or "none heard of in the last day"),
             ("prices", ", then ".join(report["prices"]) or f"none: the cost of tokens stays unknown; {INSTALL}"),
+            ("large values", report["large_values"] or ""),
         )
     )
     for finding in report["findings"]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from dibs.model.instants import from_micros
+from dibs.rules import large
 from dibs.rules.artifacts import MAX_PER_TASK
 from dibs.stores import refusals
 
@@ -46,6 +47,12 @@ def in_dag(state: State, dag_id: str, names: Sequence[str]) -> list[Artifact]:
     found = [put for record in state.members.get(dag_id, ()) for put in record.artifacts.values()]
     found.sort(key=lambda put: put[0])
     return [artifact for _, artifact in found if not names or artifact.name in names]
+
+
+def payload_digests(state: State) -> set[str]:
+    """Those of payloads that lie elsewhere."""
+    marked = (f'"payload":{record.payload.decode()}' for record in state.tasks.values())
+    return {digest for text in marked for digest in large.payload_digests(text)}
 
 
 def kept_digests(state: State, digests: Sequence[str]) -> set[str]:

@@ -9,6 +9,7 @@ from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import matching, priority
 from dibs.rules.budgets import BROKE, PASSED_OVER
+from dibs.rules.large import size_of
 from dibs.rules.providers import slow_down_s
 from dibs.rules.rates import cap
 from dibs.stores.memory import breakers, budgets, locks, moving, pausing, providers, rates, registry, slots
@@ -78,14 +79,14 @@ def _choose(state: State, request: ClaimRequest, ways: Ways, limit: int) -> list
             if passed_over >= PASSED_OVER:
                 break
             continue
-        size += len(record.payload)
+        size += size_of(record.payload)
         alone = record.solo or state.lane_ids[record.lane] in ways.trials
         if chosen and (len(chosen) >= limit or size > request.max_bytes or alone):
             break
         closed = locks.closed(state, record)
         if closed is not None:
             shut_out.append((record, closed))
-            size -= len(record.payload)
+            size -= size_of(record.payload)
             continue
         record.fence += 1
         locks.take(state, record)

@@ -36,7 +36,7 @@ def resume(state: State, project: str, gate: str) -> bool:
     """Open it; whether it was closed."""
     tend_if_due(state)
     if (project, gate) not in state.pauses:
-        return False
+        return backoffs.resume(state, (project, gate))
     _open(state, project, gate, closing.RESUMED)
     return True
 

@@ -45,6 +45,16 @@ def tend(state: State) -> int:
     return opened
 
 
+def resume(state: State, name: tuple[str, str]) -> bool:
+    """Open it and forget its limits; whether it was closed."""
+    record = state.backoffs.get(name)
+    if record is None or not record.shut:
+        return False
+    del state.backoffs[name]
+    state.emit("gate.opened", reason=closing.RESUMED, data=providers.event_data(name[1], None))
+    return True
+
+
 def backoffs(state: State, project: str) -> dict[str, Backoff]:
     """What is closed now."""
     return {

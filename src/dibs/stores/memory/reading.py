@@ -14,9 +14,9 @@ from dibs.model.event import Event
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.views import Lane, Page, Stats
-from dibs.rules import graph
+from dibs.rules import graph, large
 from dibs.stores.memory import asking, budgets, dags, locks, registry
-from dibs.stores.memory.snapshots import instant, task_of
+from dibs.stores.memory.snapshots import instant, listed
 from dibs.stores.memory.state import DagRecord
 
 if TYPE_CHECKING:
@@ -41,12 +41,12 @@ def find(state: State, filter: Filter, limit: int, cursor: str | None) -> Page:
             continue
         matches = _matches(record, filter)
         if looked_at >= MAX_LOOKED_AT or (matches and len(found) >= limit):
-            return Page(items=[task_of(state, each) for each in found], cursor=f"{_CURSOR}{last:.0f}")
+            return Page(items=[listed(state, each) for each in found], cursor=f"{_CURSOR}{last:.0f}")
         looked_at += 1
         last = record.number
         if matches:
             found.append(record)
-    return Page(items=[task_of(state, each) for each in found])
+    return Page(items=[listed(state, each) for each in found])
 
 
 def _number_of(cursor: str | None) -> float:
@@ -73,8 +73,9 @@ def _matches(record: Record, filter: Filter) -> bool:
 
 
 def contains(record: Record, text: str) -> bool:
-    """Title, type, payload and error are searched, upper and lower case alike."""
-    searched = (record.spec.title, record.spec.type, record.payload.decode(), record.error)
+    """Title, type, payload (unless it is large) and error are searched, upper and lower case alike."""
+    payload = "" if large.size_of(record.payload) > large.LARGE_BYTES else record.payload.decode()
+    searched = (record.spec.title, record.spec.type, payload, record.error)
     return any(text in part.lower() for part in searched if part)
 
 
@@ -87,7 +88,7 @@ def dag(state: State, dag_id: str) -> Dag | None:
         if not records:
             return None
         row = _virtual(records)
-    tasks = [task_of(state, record) for record in records]
+    tasks = [listed(state, record) for record in records]
     edges = [
         Edge(edge.parent, edge.child, edge.kind)
         for record in records

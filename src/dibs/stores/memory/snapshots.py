@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from dibs.model.claim import Claim
 from dibs.model.instants import from_micros
-from dibs.rules import priority
+from dibs.rules import large, priority
 from dibs.rules.handover import by_name
 from dibs.rules.questions import ANSWERED
 
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
 
 _decode = msgspec.json.decode
 SHOWN_ATTEMPTS = 10
+
+
+def listed(state: State, record: Record) -> Task:
+    """A snapshot as lists have it, in which large values are named."""
+    task = task_of(state, record)
+    if large.size_of(record.payload) > large.LARGE_BYTES:
+        task.payload = large.named(record.id, large.PAYLOAD)
+    if record.output is not None and len(record.output) > large.LARGE_BYTES:
+        task.output = large.named(record.id, large.OUTPUT)
+    return task
 
 
 def task_of(state: State, record: Record) -> Task:

@@ -33,6 +33,7 @@ from dibs.stores.memory import (
 from dibs.stores.memory import slots as type_slots
 from dibs.stores.memory.sharing import Shared, open_shared
 from dibs.stores.memory.snapshots import attempts_of, task_of
+from dibs.stores.memory.snapshots import listed as listed_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -155,6 +156,10 @@ class MemoryStore:
     async def kept_digests(self, digests: Sequence[str]) -> set[str]:
         with self._shared as state:
             return artifacts.kept_digests(state, digests)
+
+    async def payload_digests(self) -> set[str]:
+        with self._shared as state:
+            return artifacts.payload_digests(state)
 
     # People
 
@@ -353,10 +358,11 @@ class MemoryStore:
 
     # Reading
 
-    async def get(self, ids: Sequence[str]) -> list[Task | None]:
+    async def get(self, ids: Sequence[str], *, listed: bool = False) -> list[Task | None]:
         with self._shared as state:
             records = [state.tasks.get(task_id) for task_id in ids]
-            return [None if record is None else task_of(state, record) for record in records]
+            shown = listed_of if listed else task_of
+            return [None if record is None else shown(state, record) for record in records]
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         with self._shared as state:

@@ -11,6 +11,7 @@ from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros, to_micros
 from dibs.model.status import Status
 from dibs.rules import priority
+from dibs.rules.large import size_of
 from dibs.rules.lifecycle import first_status
 from dibs.stores.postgres import copying, inserting
 from dibs.stores.postgres.lanes import lane_keys
@@ -54,7 +55,7 @@ async def _add_one(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
             task.project,
             task.id,
             spec,
-            len(draft.payload),
+            size_of(draft.payload),
             task.type,
             numbers[lane],
             task.priority,
@@ -72,7 +73,7 @@ async def _add_one(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
 async def _add_some(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
     specs = specs_of(drafts)
     ids = [draft.task.id for draft in drafts]
-    sizes = [len(draft.payload) for draft in drafts]
+    sizes = [size_of(draft.payload) for draft in drafts]
     places, framed = _frames(drafts)
     while True:
         numbers = await lanes.numbers(lane_keys(framed))

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dibs.model.artifact import Artifact
 from dibs.model.instants import from_micros
+from dibs.rules import large
 from dibs.rules.artifacts import MAX_PER_TASK
 
 if TYPE_CHECKING:
@@ -19,6 +20,12 @@ _PUT = "SELECT dibs.put_artifact($1, $2, $3, $4, $5, $6, $7, $8)"
 _IN_DAG = """
 SELECT a.name, a.digest, a.size, a.media_type, s.id, a.put_at FROM dibs.artifacts a JOIN dibs.specs s ON s.n = a.n
 WHERE a.dag = $1 AND (cardinality($2::text[]) = 0 OR a.name = ANY ($2)) ORDER BY a.id
+"""
+# A specification that somebody else's text gets into may hold more than one: all of them count.
+_PAYLOADS = """
+SELECT DISTINCT left(p.rest, 71) FROM dibs.specs s
+CROSS JOIN LATERAL unnest((string_to_array(s.spec, $1))[2:]) AS p (rest)
+WHERE strpos(s.spec, $1) > 0
 """
 _DIGESTS = "SELECT DISTINCT a.digest FROM dibs.artifacts a WHERE a.digest = ANY ($1)"
 
@@ -51,3 +58,8 @@ async def in_dag(engine: Engine, dag_id: str, names: Sequence[str]) -> list[Arti
 async def kept_digests(engine: Engine, digests: Sequence[str]) -> set[str]:
     """Those of these that some task's artifact has."""
     return {row[0] for row in await engine.fetch(_DIGESTS, list(digests))}
+
+
+async def payload_digests(engine: Engine) -> set[str]:
+    """Those of payloads that lie elsewhere."""
+    return {row[0] for row in await engine.fetch(_PAYLOADS, large.PAYLOAD_MARK)}

@@ -11,6 +11,7 @@ from dibs.model.deadgroup import DeadGroup
 from dibs.model.instants import from_micros
 from dibs.rules import questions
 from dibs.rules import review as rules
+from dibs.rules.large import size_of
 from dibs.stores.postgres.finding import alone_in, pattern
 from dibs.stores.postgres.refused import refusal
 from dibs.stores.postgres.rows import tasks_from
@@ -101,7 +102,7 @@ async def review(engine: Engine, task_ids: Sequence[str], ruling: Ruling) -> lis
         ruling.to,
         _encode(ruling.told).decode(),
         None if payload is None else payload.decode(),
-        None if payload is None else len(payload),
+        None if payload is None else size_of(payload),
         ruling.body_hash,
         float(ruling.delay_s),
         ruling.keep_steps,

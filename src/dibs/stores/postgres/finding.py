@@ -104,7 +104,7 @@ def _number_of(cursor: str | None) -> int:
 
 
 def _looked_at_closely(text: str, filter: Filter) -> list[Whole]:
-    """Those that have the tag, and contain the text: in title, type, payload or error."""
+    """Those that have the tag, and contain the text: in title, type, payload (unless it is large) or error."""
     found = decode_tasks(text)
     if filter.text is not None:
         wanted = filter.text.lower()
@@ -115,7 +115,7 @@ def _looked_at_closely(text: str, filter: Filter) -> list[Whole]:
             if any(
                 wanted in part.lower()
                 for part in (whole.task.title, whole.task.type, payload, whole.state.error)
-                if part
+                if part and part != f'{{"ref":"task:{whole.task.id}:payload"}}'
             )
         ]
     if filter.tag is not None:

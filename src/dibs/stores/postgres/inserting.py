@@ -16,6 +16,7 @@ from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros, to_micros
 from dibs.model.status import Status
 from dibs.rules import priority
+from dibs.rules.large import size_of
 from dibs.rules.lifecycle import first_status
 from dibs.stores.postgres import reading
 from dibs.stores.postgres.joined import Joined
@@ -202,7 +203,7 @@ class _Prepared:
         return [
             [draft.task.id for draft in drafts],
             self._specs,
-            [len(draft.payload) for draft in drafts],
+            [size_of(draft.payload) for draft in drafts],
             self._frame_of,
             keys if has_keys else None,
             [draft.body_hash for draft in drafts] if has_keys else None,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["claims_from", "dag", "events", "expired_from", "find", "get", "history", "last_seq", "stats", "tasks_from"]
 
-_GET = "SELECT dibs.whole(ARRAY(SELECT n FROM dibs.specs WHERE id = ANY ($1)))"
+_GET = "SELECT dibs.whole(ARRAY(SELECT n FROM dibs.specs WHERE id = ANY ($1)), $2)"
 _DAG = "SELECT kept, tasks, edges, started, requested FROM dibs.dag($1, $2)"
 # Who is there but was never claimed yields one row without an attempt.
 _HISTORY = """
@@ -64,9 +64,9 @@ _decode_kept = msgspec.json.Decoder(_Kept).decode
 _decode_edges = msgspec.json.Decoder(list[tuple[str, str, str]]).decode
 
 
-async def get(engine: Engine, ids: Sequence[str]) -> list[Task | None]:
-    """Full snapshots, in the order of the ids."""
-    text = await engine.value(_GET, list(dict.fromkeys(ids)))
+async def get(engine: Engine, ids: Sequence[str], *, listed: bool = False) -> list[Task | None]:
+    """Snapshots, full or as lists have them, in the order of the ids."""
+    text = await engine.value(_GET, list(dict.fromkeys(ids)), listed)
     found = {task.id: task for task in tasks_from(text, engine.now())}
     return [found.get(task_id) for task_id in ids]
 

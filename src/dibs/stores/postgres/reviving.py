@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dibs.rules.large import size_of
 from dibs.stores.postgres.rows import tasks_from
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ async def revive(
 
     Reviving twice is refused, so it is not simply repeated when the connection is lost.
     """
-    text, size = (None, None) if payload is None else (payload.decode(), len(payload))
+    text, size = (None, None) if payload is None else (payload.decode(), size_of(payload))
     [[at, whole]] = await engine.once(_REVIVE, engine.at, task_id, text, size, body_hash, float(delay_s), keep_steps)
     engine.changed()
     [task] = tasks_from(whole, at)

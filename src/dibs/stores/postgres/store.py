@@ -139,6 +139,9 @@ class PostgresStore:
     async def kept_digests(self, digests: Sequence[str]) -> set[str]:
         return await artifacts.kept_digests(self._engine, digests)
 
+    async def payload_digests(self) -> set[str]:
+        return await artifacts.payload_digests(self._engine)
+
     # People
 
     async def ask(self, ask: Ask) -> Asked:
@@ -304,8 +307,8 @@ class PostgresStore:
 
     # Reading
 
-    async def get(self, ids: Sequence[str]) -> list[Task | None]:
-        return await reading.get(self._engine, ids)
+    async def get(self, ids: Sequence[str], *, listed: bool = False) -> list[Task | None]:
+        return await reading.get(self._engine, ids, listed=listed)
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         return await reading.find(self._engine, filter, limit, cursor)

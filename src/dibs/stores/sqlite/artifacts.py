@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dibs.model.artifact import Artifact
+from dibs.rules import large
 from dibs.rules.artifacts import MAX_PER_TASK
 from dibs.stores import refusals
 from dibs.stores.sqlite.rows import encode, instant
@@ -30,6 +31,7 @@ _IN_DAG = f"""
 SELECT {_KNOWN} FROM artifacts a CROSS JOIN tasks t ON t.n = a.n
 WHERE a.dag = ?1 AND (?2 = '[]' OR a.name IN (SELECT value FROM json_each(?2))) ORDER BY a.id
 """  # noqa: S608
+_MARKED = "SELECT spec FROM specs WHERE instr(spec, ?)"
 _DIGESTS = "SELECT DISTINCT a.digest FROM json_each(?) j CROSS JOIN artifacts a ON a.digest = j.value"
 
 
@@ -80,6 +82,12 @@ def in_dag(tx: Transaction, dag_id: str, names: Sequence[str]) -> list[Artifact]
 def kept_digests(tx: Transaction, digests: Sequence[str]) -> set[str]:
     """Those of these that some task's artifact has."""
     return {row[0] for row in tx.connection.execute(_DIGESTS, (encode(digests).decode(),))}
+
+
+def payload_digests(tx: Transaction) -> set[str]:
+    """Those of payloads that lie elsewhere."""
+    marked = tx.connection.execute(_MARKED, (large.PAYLOAD_MARK,))
+    return {digest for (spec,) in marked for digest in large.payload_digests(spec)}
 
 
 def _artifact(known: Any) -> Artifact:

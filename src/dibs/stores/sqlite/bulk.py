@@ -10,6 +10,7 @@ from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros
 from dibs.model.status import Status
 from dibs.rules import priority
+from dibs.rules.large import size_of
 from dibs.rules.lifecycle import first_status
 from dibs.stores.specs import specs_of
 from dibs.stores.sqlite.lanes import lane_keys
@@ -55,7 +56,7 @@ def insert_plain(tx: Transaction, lanes: Lanes, insertion: Insertion, prepared: 
     start = (newest, drafts[0].task.project, now)
     if len(drafts) == 1:
         [draft], [frame], [spec] = drafts, frames, prepared.specs
-        tx.run(sql("insert_one"), (*start, draft.task.id, *frame, len(draft.payload)))
+        tx.run(sql("insert_one"), (*start, draft.task.id, *frame, size_of(draft.payload)))
         tx.run(ADD_SPEC, (newest + 1, spec))
     else:
         _insert_many(tx, start, drafts, frames)
@@ -70,7 +71,7 @@ def _insert_many(tx: Transaction, start: tuple[Any, ...], drafts: list[Draft], f
         alike = kinds.get(id(frame))
         if alike is None:
             alike = kinds[id(frame)] = (frame, [])
-        alike[1].append((place, draft.task.id, len(draft.payload)))
+        alike[1].append((place, draft.task.id, size_of(draft.payload)))
     if len(kinds) <= _FEW:
         # Reading twenty values out of JSON costs more than inserting them: what is alike travels once.
         for frame, items in kinds.values():

@@ -9,6 +9,7 @@ from msgspec import Struct
 from dibs.model.ids import alone_in, dag_of
 from dibs.model.status import ENDED_BADLY
 from dibs.rules import graph
+from dibs.rules.large import size_of
 from dibs.stores import refusals
 from dibs.stores.specs import spec_of
 from dibs.stores.sqlite import asking, journal, reading
@@ -396,7 +397,7 @@ def _new_row(work: Work, number: int, planned: _Planned, lanes: dict[LaneKey, in
         weight=draft.weight,
         run_after=micros(task.run_after),
         solo=int(task.max_attempts == 1),
-        bytes=len(draft.payload),
+        bytes=size_of(draft.payload),
         timeout_s=task.timeout,
         updated_at=work.now,
     )

@@ -47,9 +47,10 @@ def resume(tx: Transaction, lanes: Lanes, project: str, gate: str) -> bool:
     """Open it; whether it was closed."""
     tend_if_due(tx, lanes)
     found = tx.row(_ONE, (project, gate))
-    if found is None:
+    if found is not None:
+        _open(tx, project, gate, found[0], found[1], closing.RESUMED)
+    elif not providers.resume(tx, project, gate):
         return False
-    _open(tx, project, gate, found[0], found[1], closing.RESUMED)
     lanes.change(tx)
     return True
 

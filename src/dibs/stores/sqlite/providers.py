@@ -75,6 +75,16 @@ def anything_to_tend(tx: Transaction) -> bool:
     return any(record.shut or providers.is_forgotten(record, tx.now) for record in over)
 
 
+def resume(tx: Transaction, project: str, gate: str) -> bool:
+    """Open it and forget its limits; whether it was closed. The caller sees to it that lanes are read again."""
+    found = tx.row(_ONE, (project, gate))
+    if found is None or not _backoff(found).shut:
+        return False
+    tx.run(_DROP, (project, gate))
+    _tell_opened(tx, gate, closing.RESUMED)
+    return True
+
+
 def backoffs(tx: Transaction, project: str) -> dict[str, Backoff]:
     """What is closed now."""
     return {gate: _backoff(values) for gate, *values in tx.connection.execute(_CLOSED, (project, tx.now))}
@@ -119,9 +129,9 @@ def _put(tx: Transaction, lanes: Lanes, name: Name, before: Backoff | None, afte
         lanes.change(tx)
 
 
-def _tell_opened(tx: Transaction, gate: str) -> None:
+def _tell_opened(tx: Transaction, gate: str, reason: str = closing.TIME) -> None:
     data = providers.event_data(gate, None)
-    tx.outbox.one("gate.opened", tx.now, None, None, reason=closing.TIME, data=data)
+    tx.outbox.one("gate.opened", tx.now, None, None, reason=reason, data=data)
 
 
 def _name(lanes: Lanes, row: Row) -> Name:

@@ -16,14 +16,14 @@ from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros
 from dibs.model.status import DagStatus, Outcome, Status
 from dibs.model.views import Page
-from dibs.rules import graph
+from dibs.rules import graph, large
 from dibs.rules.handover import by_name
 from dibs.stores import refusals
 from dibs.stores.sqlite import artifacts, rows
 from dibs.stores.sqlite.rows import Row, decode, encode, fill, instant
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from dibs.model.task import Task
     from dibs.stores.sqlite.engine import Transaction
@@ -35,6 +35,12 @@ MAX_LOOKED_AT = 10_000
 _CURSOR = "before-"
 _OUTPUTS = """
 SELECT a.n, coalesce(a.output, b.output), a.decision
+FROM json_each(?) j
+CROSS JOIN attempts a ON a.n = j.value->>0 AND a.fence = j.value->>1
+LEFT JOIN blobs b ON b.n = a.n AND b.fence = a.fence
+"""
+_OUTPUTS_LISTED = """
+SELECT a.n, a.output, a.decision, b.n IS NOT NULL
 FROM json_each(?) j
 CROSS JOIN attempts a ON a.n = j.value->>0 AND a.fence = j.value->>1
 LEFT JOIN blobs b ON b.n = a.n AND b.fence = a.fence
@@ -91,8 +97,19 @@ _decode_payload = msgspec.json.Decoder(_Payload).decode
 
 def get(tx: Transaction, ids: Sequence[str]) -> list[Task | None]:
     """Full snapshots, in the order of the ids."""
+    return _got(tx, ids, tasks_of)
+
+
+def get_listed(tx: Transaction, ids: Sequence[str]) -> list[Task | None]:
+    """Snapshots as lists have them, in the order of the ids."""
+    return _got(tx, ids, listed)
+
+
+def _got(
+    tx: Transaction, ids: Sequence[str], shown: Callable[[Transaction, Sequence[Row]], list[Task]]
+) -> list[Task | None]:
     found = rows.load_ids(tx, dict.fromkeys(ids))
-    tasks = dict(zip(found, tasks_of(tx, list(found.values())), strict=True))
+    tasks = dict(zip(found, shown(tx, list(found.values())), strict=True))
     return [tasks.get(task_id) for task_id in ids]
 
 
@@ -101,6 +118,18 @@ def get_one(tx: Transaction, task_id: str) -> Task:
     [task] = get(tx, [task_id])
     assert task is not None
     return task
+
+
+def listed(tx: Transaction, found: Sequence[Row]) -> list[Task]:
+    """Snapshots of rows as lists have them: large values are named, and an output that is one is not read."""
+    specs = rows.load_listed(tx, found)
+    ended = [(row.n, row.output_fence) for row in found if row.output_fence is not None]
+    if ended:
+        for number, output, decision, is_large in tx.connection.execute(_OUTPUTS_LISTED, (encode(ended).decode(),)):
+            task = specs[number]
+            task.output = large.named(task.id, large.OUTPUT) if is_large else decoded(output)
+            task.decision = decoded(decision)
+    return _completed(tx, found, specs)
 
 
 def tasks_of(tx: Transaction, found: Sequence[Row]) -> list[Task]:
@@ -112,6 +141,11 @@ def tasks_of(tx: Transaction, found: Sequence[Row]) -> list[Task]:
             task = specs[number]
             task.output = decoded(output)
             task.decision = decoded(decision)
+    return _completed(tx, found, specs)
+
+
+def _completed(tx: Transaction, found: Sequence[Row], specs: dict[int, Task]) -> list[Task]:
+    """With what they left behind, what they are blocked by, and their state."""
     # Whatever is left behind confirms the start: a first claim that was just made has nothing to look for.
     tried = [row.n for row in found if row.fence > 1 or (row.fence and (row.confirmed or not row.held))]
     if tried:
@@ -231,9 +265,9 @@ def find(tx: Transaction, filter: Filter, limit: int, cursor: str | None) -> Pag
         found.extend(with_words(tx, candidates, filter))
         if len(found) > limit:
             found = found[:limit]
-            return Page(items=tasks_of(tx, found), cursor=f"{_CURSOR}{found[-1].n}")
+            return Page(items=listed(tx, found), cursor=f"{_CURSOR}{found[-1].n}")
     more = len(window) == MAX_LOOKED_AT
-    return Page(items=tasks_of(tx, found), cursor=f"{_CURSOR}{window[-1]}" if more else None)
+    return Page(items=listed(tx, found), cursor=f"{_CURSOR}{window[-1]}" if more else None)
 
 
 def _number_of(cursor: str | None) -> int:
@@ -289,20 +323,20 @@ def _matches(row: Row, filter: Filter) -> bool:
 
 
 def with_words(tx: Transaction, found: list[Row], filter: Filter) -> list[Row]:
-    """Those that have the tag and contain the text: in title, type, payload or error."""
+    """Those that have the tag and contain the text: in title, type, payload (unless it is large) or error."""
     if filter.tag is None and filter.text is None:
         return found
-    specs: dict[int, str] = dict(
-        tx.connection.execute(
-            "SELECT n, spec FROM specs WHERE n IN (SELECT value FROM json_each(?))",
-            (encode([row.n for row in found]).decode(),),
-        )
-    )
-    tasks = rows.load_specs(tx, [row.n for row in found])
+    tasks = rows.load_listed(tx, found)
     if filter.tag is not None:
         found = [row for row in found if filter.tag in tasks[row.n].tags]
     if filter.text is None:
         return found
+    small = [row.n for row in found if row.bytes <= large.LARGE_BYTES]
+    specs: dict[int, str] = dict(
+        tx.connection.execute(
+            "SELECT n, spec FROM specs WHERE n IN (SELECT value FROM json_each(?))", (encode(small).decode(),)
+        )
+    )
     text = filter.text.lower()
     return [
         row
@@ -312,7 +346,7 @@ def with_words(tx: Transaction, found: list[Row], filter: Filter) -> list[Row]:
             for part in (
                 tasks[row.n].title,
                 row.type,
-                bytes(_decode_payload(specs[row.n]).payload).decode(),
+                bytes(_decode_payload(specs[row.n]).payload).decode() if row.n in specs else "",
                 row.error,
             )
             if part
@@ -348,7 +382,7 @@ def dag(tx: Transaction, dag_id: str) -> Dag | None:
             created_at=from_micros(kept.created_at),
             started_at=instant(kept.started_at),
             ended_at=instant(kept.ended_at),
-            tasks=tasks_of(tx, found),
+            tasks=listed(tx, found),
             edges=edges,
         )
     )
@@ -369,7 +403,7 @@ def _virtual(tx: Transaction, row: Row) -> Dag:
             created_at=from_micros(row.created_at),
             started_at=instant(row.started_at),
             ended_at=instant(row.completed_at or row.dead_lettered_at or row.cancelled_at),
-            tasks=tasks_of(tx, [row]),
+            tasks=listed(tx, [row]),
         )
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import lifecycle
+from dibs.rules.large import size_of
 from dibs.stores import refusals
 from dibs.stores.sqlite import asking, escalating, journal, reading
 from dibs.stores.sqlite.rows import change_spec, encode
@@ -70,7 +71,7 @@ def revive(
     _check_keys(work, coming_back)
     if payload is not None:
         change_spec(tx, row.n, "payload", payload)
-        row.bytes = len(payload)
+        row.bytes = size_of(payload)
     if delay_s > 0:
         row.run_after = tx.now + seconds(delay_s)
     if not keep_steps:

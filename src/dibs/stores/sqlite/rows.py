@@ -17,6 +17,7 @@ from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros, to_micros
 from dibs.model.status import Status
 from dibs.model.task import Task
+from dibs.rules import large
 from dibs.rules import priority as priorities
 
 if TYPE_CHECKING:
@@ -203,6 +204,18 @@ def load_specs(tx: Transaction, numbers: Sequence[int]) -> dict[int, Task]:
     if specs is None:
         return {}
     return dict(zip(decode(order), _decode_tasks(specs), strict=True))
+
+
+def load_listed(tx: Transaction, found: Sequence[Row]) -> dict[int, Task]:
+    """Tasks with their specification only, in which large payloads are named; those are not decoded."""
+    heavy = {row.n: row.id for row in found if row.bytes > large.LARGE_BYTES}
+    tasks = load_specs(tx, [row.n for row in found if row.n not in heavy])
+    for number, task_id in heavy.items():
+        [text] = tx.row("SELECT spec FROM specs WHERE n = ?", (number,))
+        parts = _decode_parts(text)
+        parts[large.PAYLOAD] = Raw(encode(large.named(task_id, large.PAYLOAD)))
+        [tasks[number]] = _decode_tasks(encode([parts]))
+    return tasks
 
 
 def change_spec(tx: Transaction, number: int, name: str, value: bytes) -> None:

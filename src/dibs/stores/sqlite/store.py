@@ -165,6 +165,11 @@ class SqliteStore:
 
         return await self._engine.read(lambda tx: artifacts.kept_digests(tx, digests))
 
+    async def payload_digests(self) -> set[str]:
+        from dibs.stores.sqlite import artifacts
+
+        return await self._engine.read(artifacts.payload_digests)
+
     # People
 
     async def ask(self, ask: Ask) -> Asked:
@@ -446,10 +451,11 @@ class SqliteStore:
 
     # Reading
 
-    async def get(self, ids: Sequence[str]) -> list[Task | None]:
+    async def get(self, ids: Sequence[str], *, listed: bool = False) -> list[Task | None]:
         from dibs.stores.sqlite import reading
 
-        return await self._engine.read(lambda tx: reading.get(tx, ids))
+        get = reading.get_listed if listed else reading.get
+        return await self._engine.read(lambda tx: get(tx, ids))
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         from dibs.stores.sqlite import reading

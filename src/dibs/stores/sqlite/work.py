@@ -208,7 +208,7 @@ class Work:
         """Write the attempt, add up what it used, and let go of the lease. The caller moves the task on."""
         used = merge_usage(row.usage, usage)
         text = None if output is None else output.decode()
-        if text is not None and len(text) > INLINE_OUTPUT_BYTES:
+        if output is not None and len(output) > INLINE_OUTPUT_BYTES:
             self.tx.run("INSERT INTO blobs VALUES (?, ?, ?)", (row.n, row.fence, text))
             text = None
         self._attempts.append(

@@ -153,13 +153,62 @@ class Providers(Topic):
         clock.advance(20)
         told = await ask(queue, types=("code",))
         assert (told.slow_down, told.next_due_in) == (50, 100)
+        heard = await queue.claim("ada", types=["code"])
+        assert (heard, heard.slow_down, heard.reason) == ([], 50, None)
         assert (await ask(queue, types=("review",))).slow_down is None
         claimed = await queue.store.claim(ClaimRequest(agent="ada"))
         assert (len(claimed.claims), claimed.slow_down) == (1, None)
+        assert (await queue.claim("ada", types=["review"])).slow_down is None
         await elapse(queue, clock, 101)
         await finish(queue, "code")
         await finish(queue, "code")
         assert (await ask(queue, types=("code",))).slow_down is None
+
+    async def test_a_gate_that_is_resumed_by_hand_opens_at_once_and_forgets_its_limits(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        await queue.add_many([NewTask("code", provider="acme") for _ in range(3)])
+        await turn_away(queue, await take(queue, "code"), None)
+        await elapse(queue, clock, 70)
+        await turn_away(queue, await take(queue, "code"), None)
+        assert (await closed(queue)).reason == "rate limit, 2 times in a row"
+        assert not await queue.resume(provider="other")
+        assert not await queue.resume(limit="acme")
+        assert not await queue.resume("acme")
+        assert await queue.resume(provider="acme")
+        assert await queue.gates() == []
+        assert [event[:2] for event in await gate_events(queue)][-1] == ("gate.opened", "resumed")
+        assert not await queue.resume(provider="acme")
+        await turn_away(queue, await take(queue, "code"), None)
+        assert (await closed(queue)).reason == "rate limit"
+
+    async def test_the_limit_of_a_type_is_resumed_by_its_type(self, queue: Queue) -> None:
+        await queue.add_many([NewTask("code"), NewTask("code")])
+        await turn_away(queue, await take(queue, "code"))
+        assert await queue.resume(limit="code")
+        await take(queue, "code")
+
+    async def test_a_gate_that_time_opened_is_not_resumed(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.add_many([NewTask("code"), NewTask("code")])
+        await turn_away(queue, await take(queue, "code"))
+        clock.advance(121)
+        assert not await queue.resume(limit="code")
+        assert [event[:2] for event in await gate_events(queue)][-1] == ("gate.opened", "until")
+
+    async def test_what_cannot_be_resumed_is_refused_by_field(self, queue: Queue) -> None:
+        await queue.add_many([NewTask("code", provider="acme")])
+        await turn_away(queue, await take(queue, "code"))
+        refusals: list[tuple[dict[str, Any], str]] = [
+            ({"provider": "acme", "type": "code"}, "provider"),
+            ({"limit": "code", "everything": True}, "limit"),
+            ({"provider": "acme", "limit": "code"}, "limit"),
+            ({"provider": 7}, "provider"),
+        ]
+        for options, field in refusals:
+            with pytest.raises(Invalid) as refused:
+                await queue.resume(**options)
+            assert refused.value.field == field
+        assert (await closed(queue)).gate == "provider:acme"
 
     async def test_a_repeated_claim_answers_as_before_the_limit(self, queue: Queue) -> None:
         await queue.add_many([NewTask("code"), NewTask("code")])

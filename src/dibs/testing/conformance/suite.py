@@ -25,10 +25,12 @@ from dibs.testing.conformance.events import Events
 from dibs.testing.conformance.graphs import Graphs, Linking
 from dibs.testing.conformance.idempotency import Idempotency
 from dibs.testing.conformance.journal import Journal
+from dibs.testing.conformance.large import Large
 from dibs.testing.conformance.leases import Leases
 from dibs.testing.conformance.limits import Limits
 from dibs.testing.conformance.locks import Locks
 from dibs.testing.conformance.measuring import Measuring
+from dibs.testing.conformance.overflowing import Overflowing
 from dibs.testing.conformance.pausing import Pausing
 from dibs.testing.conformance.priorities import Priorities
 from dibs.testing.conformance.providers import Providers
@@ -72,11 +74,13 @@ class StoreConformance(
     Graphs,
     Idempotency,
     Journal,
+    Large,
     Leases,
     Limits,
     Linking,
     Locks,
     Measuring,
+    Overflowing,
     Pausing,
     Priorities,
     Providers,

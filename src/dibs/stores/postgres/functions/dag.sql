@@ -32,7 +32,7 @@ BEGIN
     tasks := '{}';
     -- One text could be too large for a dag of thousands.
     FOR i IN 1 .. cardinality(ns) BY portion LOOP
-        tasks := tasks || dibs.whole(ns[i : i + portion - 1]);
+        tasks := tasks || dibs.whole(ns[i : i + portion - 1], true);
     END LOOP;
     SELECT coalesce(json_agg(json_build_array(p.id, c.id, x.kind) ORDER BY c.n, x.id), '[]')::text INTO edges
     FROM dibs.specs c

@@ -49,7 +49,10 @@ BEGIN
         ))
         AND (w_like IS NULL OR EXISTS (
             SELECT 1 FROM unnest(
-                ARRAY[s.type::text, e.error::text, s.spec::json ->> 'title', (s.spec::json -> 'payload')::text]
+                ARRAY[
+                    s.type::text, e.error::text, s.spec::json ->> 'title',
+                    CASE WHEN e.bytes <= 65536 THEN (s.spec::json -> 'payload')::text END
+                ]
             ) AS p (part)
             WHERE translate(lower(p.part COLLATE "C"), w_capitals, w_smalls) LIKE w_like
         ));

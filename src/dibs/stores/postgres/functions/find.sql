@@ -162,5 +162,5 @@ BEGIN
             EXIT;
         END IF;
     END LOOP;
-    whole := dibs.whole(found);
+    whole := dibs.whole(found, true);
 END $$;

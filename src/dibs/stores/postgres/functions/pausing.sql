@@ -108,7 +108,8 @@ BEGIN
     PERFORM dibs.publish(ARRAY[dibs.gate_event('gate.closed', at, p_scope, p_name, p_reason, p_data)], at);
 END $$;
 
--- Open what was paused; whether it was. Locks: claims of the project, the row of the pause, the lanes' version.
+-- Open what was paused, or closed by a rate limit; whether it was.
+-- Locks: claims of the project, the row of the pause or of the gate, the lanes' version.
 CREATE OR REPLACE FUNCTION dibs.resume(p_now bigint, p_project text, p_gate text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
     at bigint;
@@ -119,7 +120,15 @@ BEGIN
     PERFORM dibs.tend_gates(p_now);
     DELETE FROM dibs.pauses p WHERE p.project = p_project AND p.gate = p_gate RETURNING p.* INTO known;
     IF NOT FOUND THEN
-        RETURN false;
+        DELETE FROM dibs.backoffs b WHERE b.project = p_project AND b.gate = p_gate AND b.shut;
+        IF NOT FOUND THEN
+            RETURN false;
+        END IF;
+        PERFORM dibs.change_lanes();
+        PERFORM dibs.publish(ARRAY[
+            dibs.gate_event('gate.opened', at, NULL, NULL, 'resumed', json_build_object('gate', p_gate)::text)
+        ], at);
+        RETURN true;
     END IF;
     PERFORM dibs.change_lanes();
     PERFORM dibs.publish(ARRAY[

@@ -2,7 +2,8 @@
 -- order of keys survive. `stores.postgres.rows` reads these arrays, place by place.
 
 -- `[[specification, state, output, decision, artifacts, blocked by], …]` in the order given; '[]' if there is none.
-CREATE OR REPLACE FUNCTION dibs.whole(p_ns bigint[]) RETURNS text LANGUAGE plpgsql STABLE
+-- p_listed: as lists have them; payloads and outputs above 64 KiB are named, and such an output is not read.
+CREATE OR REPLACE FUNCTION dibs.whole(p_ns bigint[], p_listed boolean DEFAULT false) RETURNS text LANGUAGE plpgsql STABLE
 -- A setting of the database may round numbers.
 SET extra_float_digits = 1
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
@@ -11,7 +12,11 @@ AS $$
 BEGIN
     RETURN (
         SELECT '[' || coalesce(string_agg(
-            '[' || s.spec || ',' || json_build_array(
+            '[' || CASE
+                WHEN p_listed AND coalesce(w.bytes, e.bytes) > 65536
+                THEN dibs.spec_with(s.spec, 'payload', '{"ref":"task:' || s.id || ':payload"}')
+                ELSE s.spec
+            END || ',' || json_build_array(
                 s.dag, s.parent, s.created_at, coalesce(w.status, e.status), coalesce(w.priority, e.priority),
                 coalesce(w.rank, e.rank), coalesce(w.boost, e.boost), coalesce(w.fence, e.fence),
                 coalesce(w.updated_at, e.updated_at), coalesce(w.ready_at, e.ready_at),
@@ -24,7 +29,11 @@ BEGIN
                 coalesce(w.poison_pill, e.poison_pill), coalesce(w.cost_usd, e.cost_usd),
                 coalesce(w.tokens_in, e.tokens_in), coalesce(w.tokens_out, e.tokens_out), coalesce(w.turns, e.turns),
                 coalesce(e.output_sanitized, u.output_sanitized, false), e.cancel_reason, e.cause, w.parked_on
-            ) || ',' || coalesce(e.output, u.output, 'null') || ',' || coalesce(e.decision, u.decision, 'null') || ','
+            ) || ',' || CASE
+                WHEN p_listed AND octet_length(coalesce(e.output, u.output)) > 65536
+                    THEN '{"ref":"task:' || s.id || ':output"}'
+                ELSE coalesce(e.output, u.output, 'null')
+            END || ',' || coalesce(e.decision, u.decision, 'null') || ','
                 || coalesce(CASE
                     -- Whatever is left behind confirms the start: a first claim that was just made has none.
                     WHEN e.fence > 0 OR w.fence > 1 OR (
