@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from dibs.errors import Conflict, DibsError, Invalid, NotFound
+from dibs.errors import Conflict, DibsError, Invalid
 from dibs.model.status import Outcome, Status
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ async def conclude_one(desk: Desk, task_id: str) -> str | None:
                     return Status.VALIDATING
             else:
                 return await _decide(desk, claim, step)
-        except (Conflict, NotFound):
+        except Conflict:
             # Somebody was faster: cancelled it, or went on with it.
             if step.do == "wait":
                 await store.cancel(step.id, "the work it judges was cancelled")
