@@ -28,7 +28,7 @@ with dibs.connect_sync(sys.argv[1]) as queue:
     print("ready", flush=True)
     sys.stdin.readline()
     most = 0
-    while queue.find(status=("ready", "running"), limit=1).items:
+    while queue.find(status=("ready", "running", "retrying"), limit=1).items:
         claims = queue.claim(f"agent-{sys.argv[2]}", limit=3, lease=600)
         if claims:
             [slots] = queue.type_slots()

@@ -89,7 +89,7 @@ def settle(state: State, settlement: Settlement) -> Settled | DibsError:
     if settlement.concludes:
         if not record.handed_in_under(settlement.fence):
             return refusals.lease_lost(record.id, settlement.fence)
-        return _apply(state, record, settlement)
+        return _apply(state, record, escalating.climbed(state, record, settlement))
     if not record.held_under(settlement.fence):
         return _settled_before(state, record, settlement)
     if settlement.by_duty and not _still_over(record, settlement, state.now):

@@ -157,7 +157,7 @@ class _Settling:
         if settlement.concludes:
             if not row.handed_in_under(settlement.fence):
                 return refusals.lease_lost(row.id, settlement.fence)
-            return self._end(row, settlement)
+            return self._end(row, self._climbed(row, settlement))
         if not row.held or row.fence != settlement.fence:
             return self._settled_before(row, settlement)
         if settlement.by_duty and not _still_over(row, settlement, self.tx.now):

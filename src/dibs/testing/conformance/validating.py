@@ -143,6 +143,23 @@ class Validating(Topic):
         assert (dead.status, dead.attempts, dead.output) == (Status.DEAD_LETTERED, 2, None)
         assert await queue.store.check() == []
 
+    async def test_a_judges_no_climbs_the_ladder_of_the_task(self, queue: Queue) -> None:
+        rung = {"after": 1, "do": "ask", "to": "grace", "question": "What shall rhyme?"}
+        await queue.set_escalation([rung], type="poem")
+        claim = await handed_in(queue)
+        await judge(queue, BAD)
+        task = await queue.get(claim.task.id)
+        assert (task.status, task.attempts, task.output) == (Status.WAITING, 1, None)
+        [question] = await queue.inbox(assignee="grace")
+        assert (question.kind, question.question) == ("escalation", "What shall rhyme?")
+        assert (await story(queue, task.id))[-2:] == ["escalated", "waiting"]
+        await queue.answer(question.id, "tea and sea", by="grace")
+        again = await take(queue, "poem")
+        assert again.answers == {question.id: "tea and sea"}
+        await queue.complete(again, "a better poem")
+        await judge(queue)
+        assert await status(queue, task) == Status.COMPLETED
+
     async def test_a_dead_letter_takes_what_depended_on_it_along(self, queue: Queue) -> None:
         claim = await handed_in(queue, max_attempts=1)
         after = await queue.add("print", after=[claim.task.id])
