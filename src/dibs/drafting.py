@@ -13,9 +13,9 @@ from msgspec.json import encode
 from msgspec.structs import asdict, replace
 
 from dibs.errors import CycleDetected, DibsError, Invalid
-from dibs.model.instants import from_micros
+from dibs.model.instants import from_micros, seconds
 from dibs.model.task import Content, NewTask, Task
-from dibs.rules import budgets, graph, locks, priority, retry, validation
+from dibs.rules import budgets, coalescing, graph, locks, priority, retry, validation
 from dibs.stores.values import Dependency, Draft, LaneKey
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class _Frame(Struct, frozen=True):
     task: Task
     lane: LaneKey
     fallback_lane: LaneKey | None
+    window_s: float = 0.0
 
 
 _frames: dict[tuple[Any, ...], _Frame] = {}
@@ -123,7 +124,7 @@ def are_alone(specs: Sequence[NewTask | Planned]) -> TypeGuard[Sequence[NewTask]
     """Whether these are many standalone tasks that are ready at once, so that none needs to be seen before another."""
     return len(specs) >= MANY and all(
         type(spec) is NewTask
-        and not (spec.after or spec.after_ended or spec.approval or spec.locks)
+        and not (spec.after or spec.after_ended or spec.approval or spec.locks or spec.coalesce_key)
         and spec.dag is spec.key is spec.ref is spec.run_after is spec.deadline is None
         for spec in specs
     )
@@ -191,6 +192,8 @@ def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: i
         task.ref = spec.ref
     if spec.run_after is not None:
         task.run_after = from_micros(validation.instant(spec.run_after, "run_after", now, durations=True))
+    elif frame.window_s:
+        task.run_after = task.gathers_until = from_micros(now + seconds(frame.window_s))
     if spec.deadline is not None:
         task.deadline = from_micros(validation.instant(spec.deadline, "deadline", now, durations=True))
     named = _dag_id(spec.dag)
@@ -280,6 +283,7 @@ def _frame(spec: NewTask, project: str) -> _Frame:
         spec.approval.__class__,
         spec.coalesce_key,
         spec.coalesce_window,
+        spec.coalesce_window.__class__,
     )
     try:
         frame = _frames.get(kind)
@@ -294,7 +298,6 @@ def _frame(spec: NewTask, project: str) -> _Frame:
 
 
 def _make_frame(spec: NewTask, project: str) -> _Frame:
-    validation.unsupported(spec)
     type = validation.text(spec.type, "type")
     wanted = validation.number(spec.priority, "priority", 0, 100)
     boost = priority.round_boost(validation.number(spec.boost, "boost", 0, 1000))
@@ -332,11 +335,12 @@ def _make_frame(spec: NewTask, project: str) -> _Frame:
         "created_by": _optional(spec.created_by, "created_by"),
         "expects": None if spec.expects is None else _contract(spec.expects),
         "approval": validation.flag(spec.approval, "approval"),
+        "coalesce_key": _optional(spec.coalesce_key, "coalesce_key"),
     }
     defaults = {name: value for name, value in fields.items() if value not in (None, ())}
     lane = LaneKey(project, type, assignee, requires, models, boost, provider)
     fallback = replace(lane, models=fallback_models) if fallback_models else None
-    return _Frame(Task(id="", **defaults), lane, fallback)
+    return _Frame(Task(id="", **defaults), lane, fallback, _window_s(spec))
 
 
 def _refs(specs: Sequence[NewTask], ids: Sequence[str]) -> dict[str, str]:
@@ -388,6 +392,14 @@ def _locks(value: Any) -> tuple[str, ...]:
 
 def _count(value: Any, field: str) -> int | None:
     return None if value is None else validation.whole(value, field, 0, budgets.MAX_COUNT)
+
+
+def _window_s(spec: NewTask) -> float:
+    """How long a task waits for others of its group; 0 without a group."""
+    if spec.coalesce_key is None and spec.coalesce_window != coalescing.WINDOW_S:
+        raise Invalid("coalesce_window says nothing without coalesce_key; give both.", field="coalesce_window")
+    window_s = validation.duration_s(spec.coalesce_window, "coalesce_window", high=coalescing.MAX_WINDOW_S)
+    return 0.0 if spec.coalesce_key is None else window_s
 
 
 def _retry(value: Retry | str | None) -> Retry | None:

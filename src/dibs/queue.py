@@ -4,7 +4,8 @@ Each verb is written once, as a coroutine. On an embedded store opened for block
 `dibs.sync` can drive it without an event loop.
 
 The life of a task is here: added, claimed, settled, steered, looked at. What surrounds it is in a file for each topic,
-and `Queue` has the verbs of all: `agents`, `artifacts`, `budgets`, `deadletters`, `locks`, `pausing`, `people`.
+and `Queue` has the verbs of all: `agents`, `artifacts`, `budgets`, `coalescing`, `deadletters`, `locks`, `pausing`,
+`people`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dibs.artifacts.depot import Depot
 from dibs.artifacts.overflow import overflowing
 from dibs.artifacts.verbs import Artifacts
 from dibs.budgets import Budgets
+from dibs.coalescing import Coalescing, with_groups
 from dibs.deadletters import DeadLetters
 from dibs.errors import DibsError, Invalid, LeaseLost, NotFound
 from dibs.escalating import Escalating
@@ -84,7 +86,7 @@ MAX_WAIT_S = 86_400.0
 MAX_LOG_CHARS = 10_000
 
 
-class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing, People, Rates):
+class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Locks, Pausing, People, Rates):
     """A durable work queue on one store. Made by `dibs.connect`."""
 
     def __init__(
@@ -109,6 +111,8 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         self.prices = prices or Prices()
         self.artifacts_at = artifacts
         self._blocking = blocking
+        self.due_in: float | None = None
+        """Of the last claim, if it found nothing: seconds until time alone may change that."""
         self._giving_back: set[asyncio.Future[Any]] = set()
         self._desk = duties.Desk(self.store, draw=self.draw, poison=poison, retention_s=retention_s)
 
@@ -162,7 +166,7 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
         expects: Any = None,
         approval: bool = False,
         coalesce_key: str | None = None,
-        coalesce_window: float = 0.05,
+        coalesce_window: Any = 0.05,
         context: Any = None,
         connection: Any = None,
     ) -> Task:
@@ -336,7 +340,8 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
 
         Each is the agent's until its lease ends: renew it, then settle it once. `start=False` claims without
         starting. Repeating a `claim_id` returns the same claims. Runs the duties that nobody has run lately. While a
-        rate limit keeps back what it could do, an empty list says for how long to `slow_down`.
+        rate limit keeps back what it could do, an empty list says for how long to `slow_down`. A task with a
+        `coalesce_key` brings those that wait under the same key with it, in `claim.group`; they count as one.
         """
         request = claim_request(
             default_agent() if agent is None else agent,
@@ -355,6 +360,10 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
             seen = await self.store.news() if patience else 0
             await self.run_duties()
             claimed = await self._claim(request)
+            if claimed.next_due_in == 0 and await self.store.promote(duties.BATCH):
+                # It is due now, and the duty that would find it may be a second away.
+                claimed = await self._claim(request)
+            self.due_in = claimed.next_due_in
             left = deadline - time.monotonic()
             if claimed.claims or left <= 0:
                 await self._know_refs(claimed.claims)
@@ -379,6 +388,7 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
 
     async def _know_refs(self, claims: list[Claim]) -> None:
         """Resolve what contexts refer to. If that cannot be read now, nobody gets the tasks with half of it."""
+        claims = with_groups(claims)
         if not any(claim.context is not None and "refs" in claim.context for claim in claims):
             return
         try:
@@ -395,7 +405,7 @@ class Queue(Agents, Artifacts, Budgets, DeadLetters, Escalating, Locks, Pausing,
 
         if taken.cancelled() or taken.exception() is not None or not taken.result().claims:
             return
-        settlements = [settling.untouched(claim, "abandoned") for claim in taken.result().claims]
+        settlements = [settling.untouched(claim, "abandoned") for claim in with_groups(taken.result().claims)]
         giving = asyncio.ensure_future(self.store.settle(settlements))
         self._giving_back.add(giving)
         giving.add_done_callback(self._given_back)

@@ -52,6 +52,7 @@ from tests.model.wishes import (
     SCOPES,
     SECONDS,
     SPECS,
+    TOGETHER,
     TYPES,
     UNITS,
     USAGE,
@@ -118,6 +119,14 @@ class Stores(RuleBasedStateMachine):
     @rule(graph=GRAPHS)
     def add_many(self, graph: list[Any]) -> None:
         self._do(lambda queue, _: queue.add_many(self._graph(graph)), faults=FAULTS_OF_DRAFTS)
+
+    @rule(wish=TOGETHER)
+    def add_together(self, wish: tuple[dict[str, Any], list[float], str]) -> None:
+        """Several of one group; a key of their own would make them one task."""
+        spec, windows, key = wish
+        common = {name: value for name, value in spec.items() if name not in ("key", "coalesce_key")}
+        tasks = [NewTask(**common, coalesce_key=key, coalesce_window=window) for window in windows]
+        self._do(lambda queue, _: queue.add_many(tasks), faults=FAULTS_OF_DRAFTS)
 
     @rule(
         graph=GRAPHS,
@@ -207,6 +216,22 @@ class Stores(RuleBasedStateMachine):
     def fail(self, number: int, failure: dict[str, Any]) -> None:
         claims = self._pick(number)
         self._do(lambda queue, world: queue.fail(claims[world], **failure))
+
+    @rule(end=st.sampled_from(["complete", "complete", "fail", "give up", "release", "keep"]), usage=USAGE)
+    def work_in_groups(self, end: str, usage: dict[str, Any]) -> None:
+        """An agent that can do everything takes what there is, and settles all that it took with it."""
+        before = len(self.claims)
+        self._do(lambda queue, _: queue.claim("ada", capabilities=("code", "web"), limit=2, lease=3600))
+        claims = next((claims for claims in self.claims[before:] if claims[0].group), None)
+        if claims is None or end == "keep":
+            return
+        ends: dict[str, Verb] = {
+            "complete": lambda queue, world: queue.complete_group(claims[world], 1, **usage),
+            "fail": lambda queue, world: queue.fail_group(claims[world], "no", **usage),
+            "give up": lambda queue, world: queue.fail_group(claims[world], "no", retry=False),
+            "release": lambda queue, world: queue.release_group(claims[world]),
+        }
+        self._do(lambda queue, world: _codes(ends[end](queue, world)))
 
     @precondition(lambda self: self._held())
     @rule(number=NUMBERS, delay=st.sampled_from([0, 0, 3]))
@@ -567,6 +592,8 @@ class Stores(RuleBasedStateMachine):
                 self._note_dag(dag_of(item.id))
             if isinstance(item, Claim) and all(isinstance(answer, list) and len(answer) > number for answer in answers):
                 self.claims.append([answer[number] for answer in answers])
+                groups = [answer[number].group for answer in answers]
+                self.claims += [list(members) for members in zip(*groups, strict=False)]
         for judge in self.worlds[0].read(self.worlds[0].queue.find(type="judge", limit=100)).items:
             if judge.id not in self.tasks:
                 self.tasks.append(judge.id)
@@ -652,6 +679,11 @@ def _sound(task: dict[str, Any] | None) -> None:
     given = sum(each["do"] in ("reassign", "ask") for each in task["escalations"]) if task["max_attempts"] > 1 else 0
     assert task["attempts"] < task["max_attempts"] + given, task
     assert task["crashes"] <= task["attempts"] <= task["fence"], task
+
+
+async def _codes(settling: Coroutine[Any, Any, list[Any]]) -> list[Any]:
+    """What was answered to each of several; of a refusal, its code."""
+    return [answer.code if isinstance(answer, DibsError) else answer for answer in await settling]
 
 
 def _is_one_of(value: Any, faults: frozenset[Any]) -> bool:

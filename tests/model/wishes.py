@@ -21,6 +21,7 @@ LARGE = {"large": "x" * 66_000}
 
 OPTIONS: dict[str, st.SearchStrategy[Any]] = {
     "approval": st.booleans(),
+    "coalesce_key": st.sampled_from(["g", "h"]),
     "type": st.sampled_from(TYPES),
     "payload": st.sampled_from([None, 1, {"k": [1, "x"]}, None, 1, LARGE]),
     "priority": st.sampled_from([50, 10, 47, 90]),
@@ -67,6 +68,11 @@ SPECS: st.SearchStrategy[dict[str, Any]] = st.sets(st.sampled_from(sorted(OPTION
         }
     )
 )
+
+TOGETHER = st.tuples(
+    SPECS, st.lists(st.sampled_from([0, 0, 0.05, 5]), min_size=1, max_size=4), st.sampled_from(["g", "g", "h"])
+)
+"""Tasks of one group: what they have in common, the windows of each, their key."""
 
 EDGES = st.lists(st.tuples(st.sampled_from(["after", "after", "after_ended"]), NUMBERS), max_size=2)
 

@@ -20,6 +20,7 @@ import apsw
 import pytest
 
 import dibs
+from dibs.artifacts.overflow import beneath
 from dibs.stores.sqlite import SqliteStore, opening, turns
 from dibs.sync import drive
 from dibs.testing import FakeClock
@@ -54,7 +55,7 @@ def _is_sound(queue: dibs.SyncQueue, tasks: int) -> bool:
 
 
 def _writer(queue: Any) -> apsw.Connection:
-    store = queue.store if isinstance(queue, dibs.Queue) else queue.queue.store
+    store = beneath(queue.store if isinstance(queue, dibs.Queue) else queue.queue.store)
     assert isinstance(store, SqliteStore)
     return store._engine._writer
 

@@ -49,6 +49,14 @@ def test_anything_else_is_no_media_type(kind: Any) -> None:
     assert caught.value.field == "media_type"
 
 
+@pytest.mark.parametrize("field", ["name", "artifacts"])
+def test_a_name_that_dibs_uses_is_refused(field: str) -> None:
+    assert artifacts.label("output", field) == "output"
+    with pytest.raises(Invalid) as refused:
+        artifacts.label("dibs:output", field)
+    assert refused.value.field == field
+
+
 def test_an_artifact_can_be_passed_on_as_it_is_or_as_an_object() -> None:
     other = {"name": "b", "digest": DIGEST, "size": 0, "media_type": "a/b", "task_id": "task_1"}
     passed = artifacts.passed_on([GOOD, other])

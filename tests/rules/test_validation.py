@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from dibs.errors import Invalid
 from dibs.model.instants import to_micros
-from dibs.model.task import NewTask
 from dibs.rules import validation
 
 HUGE = pytest.param(10**5000, id="huge")
@@ -231,26 +230,6 @@ def test_names_can_keep_their_order_if_they_have_one() -> None:
 )
 def test_other_names_are_refused(values: object, why: str) -> None:
     assert why in refusal(validation.names, values, "the_field")
-
-
-def test_a_plain_new_task_asks_for_nothing_unsupported() -> None:
-    validation.unsupported(
-        NewTask("x", {"a": 1}, provider="anthropic", locks=[], tags=["t"], expects={"validation": "none"})
-    )
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("coalesce_key", "k"),
-        ("coalesce_window", 9),
-    ],
-)
-def test_options_that_do_not_work_yet_are_refused(name: str, value: object) -> None:
-    with pytest.raises(Invalid, match=f"{name} is not supported yet") as caught:
-        validation.unsupported(NewTask("x", **{name: value}))  # type: ignore[arg-type]
-    assert caught.value.field == name
-    assert caught.value.code == "not_supported_yet"
 
 
 def test_a_flag_is_true_or_false_and_nothing_like_it() -> None:

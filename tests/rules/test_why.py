@@ -34,6 +34,17 @@ def ask(subject: Task, parents: tuple[Task, ...] = (), agents: tuple[Agent, ...]
     return why
 
 
+def test_a_task_that_gathers_says_with_whom_and_how_long() -> None:
+    ends = NOON + timedelta(seconds=30)
+    subject = task(Status.SCHEDULED, coalesce_key="doc:17", run_after=ends, gathers_until=ends)
+    why = ask(subject)
+    assert why.explanation == "It waits for others of its group (doc:17) to come; its window ends in 30 s."
+    [blocker] = why.blockers
+    assert (blocker.kind, blocker.until) == ("coalesce", ends)
+    later = task(Status.SCHEDULED, coalesce_key="doc:17", run_after=ends + timedelta(hours=1), gathers_until=ends)
+    assert [blocker.kind for blocker in ask(later).blockers] == ["schedule"]
+
+
 def test_a_pending_task_names_each_task_it_waits_for() -> None:
     running = Task(id="task_a", type="research", ref="facts", status=Status.RUNNING)
     failed = Task(id="task_b", type="design", title="Wireframe", status=Status.RETRYING)

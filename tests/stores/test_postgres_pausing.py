@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dibs import settling
+from dibs.artifacts.overflow import beneath
 from dibs.model.status import Outcome
 from dibs.model.task import NewTask
 from dibs.queue import Queue
@@ -38,7 +39,7 @@ def on(url: str, test: Callable[[Queue], Awaitable[None]]) -> None:
 
 
 def engine_of(queue: Queue) -> Any:
-    store = queue.store
+    store = beneath(queue.store)
     assert isinstance(store, PostgresStore)
     return store._engine
 
@@ -154,8 +155,9 @@ def test_of_two_claims_one_gets_the_probe(postgres_url: str) -> None:
     async def prepare(queue: Queue) -> None:
         await queue.add_many([NewTask("code", number) for number in range(4)])
         await half_open(queue)
-        assert isinstance(queue.store, PostgresStore)
-        await queue.store._lanes.refresh()
+        store = beneath(queue.store)
+        assert isinstance(store, PostgresStore)
+        await store._lanes.refresh()
 
     async def check(queue: Queue, _: Any, answers: list[Any]) -> None:
         taken = [claim for claims in answers for claim in claims]

@@ -16,6 +16,7 @@ import pytest
 from dibs import settling
 from dibs.model.task import NewTask
 from dibs.queue import Queue
+from dibs.rules.coalescing import LOOKED_AT, MOST
 from dibs.stores.postgres import PostgresStore, opening
 from dibs.stores.values import ClaimRequest
 from dibs.testing import FakeClock
@@ -435,6 +436,71 @@ def test_nobody_looks_at_budgets_in_a_project_without_any_nor_a_claim_at_who_is_
             read = await read_by(queue, claim)
             # Nobody has a budget any more: nobody looks.
             assert read["budgets_pkey"][1] == read["budgets_scope"][1] == read["reserves_pkey"][1] == 0
+
+    asyncio.run(story())
+
+
+_MANY_IN_GROUPS = (
+    _MANY_SPECS
+    + """
+INSERT INTO dibs.waiting (
+    n, rank, priority, boost, updated_at, ready_at, lane, bytes, status, ties, coalesce_key, run_after, gathers_until
+)
+SELECT m.n, CASE WHEN g.ready THEN w.rank + right(m.id, 10)::bigint / 1e9 END, w.priority, w.boost, w.updated_at,
+    CASE WHEN g.ready THEN w.ready_at END, w.lane, w.bytes, CASE WHEN g.ready THEN 'ready' ELSE 'scheduled' END, 16,
+    CASE WHEN m.n % 5 = 0 THEN 'room' ELSE 'k' || m.n % 1000 END, 4102444800000000, 4102444800000000
+FROM made m JOIN dibs.specs s ON s.type = m.type AND s.n = ANY ($3) JOIN dibs.work w ON w.n = s.n
+CROSS JOIN LATERAL (SELECT m.n % 3 > 0 AS ready) g
+"""
+)
+
+
+@pytest.mark.parametrize("analysed", [True, False])
+def test_taking_a_group_reads_no_more_than_the_group_however_many_wait(analysed: bool) -> None:
+    """Among 100,000 tasks of other groups, and of its own; also if the planner has never seen them."""
+
+    async def story() -> None:
+        async with fresh_queue() as queue:
+            task = await queue.add("note", coalesce_key="room", coalesce_window=0, priority=10)
+            engine = engine_of(queue)
+            first = [row[0] for row in await engine.fetch("SELECT n FROM dibs.work")]
+            await engine.fetch(_MANY_IN_GROUPS, 1, 100_000, first)
+            if analysed:
+                await engine.fetch("ANALYZE dibs.waiting, dibs.specs")
+            # The duties are done, the lanes are read, and the agent is written down, at the first claim.
+            assert await queue.claim("ada", types=["nothing"]) == []
+            claims: list[Claim] = []
+
+            async def claim() -> None:
+                claims.extend(await queue.claim("ada"))
+
+            read = await read_by(queue, claim)
+            assert claims[0].task.id == task.id
+            assert len(claims[0].group) == MOST - 1
+            # Those that are looked at, ready or gathering; then by number those that are taken.
+            assert read["waiting_groups"][1] <= 2 * LOOKED_AT + LIMIT
+            assert read["waiting_pkey"][1] <= 20 * LOOKED_AT
+            assert read["waiting_ready"][1] + read["waiting_locks"][1] <= LIMIT
+            assert read["waiting"][1] <= MOST, "nothing is read from end to end"
+
+    asyncio.run(story())
+
+
+def test_groups_cost_the_claims_of_others_nothing() -> None:
+    async def story() -> None:
+        async with fresh_queue() as queue:
+            await queue.add_many(
+                [NewTask("note", coalesce_key=f"k{n % 50}", coalesce_window=0, priority=90) for n in range(1_000)]
+            )
+            await queue.add_many([NewTask("job") for _ in range(3 * LIMIT)])
+            assert len(await queue.claim("ada", types=["job"], limit=LIMIT)) == LIMIT
+
+            async def claim() -> None:
+                assert len(await queue.claim("ada", types=["job"], limit=LIMIT)) == LIMIT
+
+            read = await read_by(queue, claim)
+            assert read["waiting_groups"] == (0, 0)
+            assert read["waiting_locks"][1] == read["locks_pkey"][1] == read["needs_pkey"][1] == 0
 
     asyncio.run(story())
 

@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from dibs import settling
+from dibs.artifacts.overflow import beneath
 from dibs.errors import DibsError
 from dibs.model.task import NewTask
 from dibs.queue import Queue
@@ -36,7 +37,7 @@ def on(url: str, test: Callable[[Queue], Awaitable[None]]) -> None:
 
 
 def engine_of(queue: Queue) -> Any:
-    store = queue.store
+    store = beneath(queue.store)
     assert isinstance(store, PostgresStore)
     return store._engine
 

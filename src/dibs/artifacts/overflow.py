@@ -56,8 +56,14 @@ _NOTHING: dict[str, Any] = {}
 
 def overflowing(store: Store, depot: Depot) -> Store:
     """The store, with large values in the depot if somebody said where that is."""
+    return cast("Store", Overflow(beneath(store), depot))
+
+
+def beneath(store: Store) -> Store:
+    """The store itself, which has marks of what lies elsewhere."""
     given: Any = store
-    return cast("Store", Overflow(given.within if isinstance(given, Overflow) else given, depot))
+    found: Store = given.within if isinstance(given, Overflow) else given
+    return found
 
 
 class Overflow:
@@ -247,7 +253,7 @@ class Overflow:
             if trouble is not None:
                 lacking[claim.task.id] = trouble
                 continue
-            _fill(claim.task, read=read)
+            _fill(claim.task, *claim.group, read=read)
             claim.inputs = {name: _handed(value, read) for name, value in claim.inputs.items()}
             claim.children = {name: _handed(value, read) for name, value in claim.children.items()}
         if not lacking:
@@ -290,6 +296,7 @@ def _is_noticed(claim: Claim) -> bool:
         (type(task.payload) is dict and large.MARK in task.payload)
         or claim.inputs
         or claim.children
+        or claim.group
         or task.artifacts
         or task.output is not None
     )
@@ -297,8 +304,9 @@ def _is_noticed(claim: Claim) -> bool:
 
 def _light(claim: Claim) -> list[Kept]:
     """What a claim carries that lies elsewhere; what is too heavy for that stays a name."""
-    task = claim.task
-    found = _kept(task.payload, task.output, *claim.inputs.values(), *claim.children.values())
+    tasks = (claim.task, *claim.group)
+    values = [value for task in tasks for value in (task.payload, task.output)]
+    found = _kept(*values, *claim.inputs.values(), *claim.children.values())
     return [kept for kept in found if kept.size <= MAX_INPUT_BYTES]
 
 

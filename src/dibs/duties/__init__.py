@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dibs.duties.conclude import conclude, conclude_one
-from dibs.duties.desk import Desk
+from dibs.duties.desk import BATCH, Desk
 from dibs.duties.expire import expire
 from dibs.duties.lapse import lapse
 from dibs.duties.promote import promote
@@ -49,4 +49,4 @@ async def run_due(desk: Desk) -> dict[str, int]:
     return {name: await duty(desk) for name, duty in DUTIES.items() if name in won} if won else {}
 
 
-__all__ = ["DUTIES", "INTERVALS_S", "RETENTION_S", "Desk", "conclude_one", "run_due"]
+__all__ = ["BATCH", "DUTIES", "INTERVALS_S", "RETENTION_S", "Desk", "conclude_one", "run_due"]

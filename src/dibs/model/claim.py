@@ -16,7 +16,8 @@ class Claim(Struct, kw_only=True, gc=False):
 
     `inputs` holds the outputs of the tasks it depended on, keyed by ref, else id (of several with one ref the first has
     it); `children` likewise for what it spawned and waited for. `context` is the task's, with an object of what
-    each reference in its `refs` means now. `previous_attempts` are the last ten, oldest first.
+    each reference in its `refs` means now. `previous_attempts` are the last ten, oldest first. `group` holds the claims
+    of the tasks with its `coalesce_key` that were taken with it, each to be settled like any other, or all together.
     """
 
     task: Task
@@ -33,7 +34,7 @@ class Claim(Struct, kw_only=True, gc=False):
     context: Any = None
     previous_attempts: list[Attempt] = field(default_factory=list)
     limits: dict[str, Any] = field(default_factory=dict)
-    group: list[Task] = field(default_factory=list)
+    group: list[Claim] = field(default_factory=list)
 
 
 class Claims(list[Claim]):

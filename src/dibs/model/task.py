@@ -66,7 +66,7 @@ class NewTask(Struct, gc=False):
     expects: Any = None
     approval: bool = False
     coalesce_key: str | None = None
-    coalesce_window: float = 0.05
+    coalesce_window: Any = 0.05
     context: Any = None
 
 
@@ -107,6 +107,8 @@ class Task(Struct, kw_only=True, gc=False):
     created_by: str | None = None
     expects: Any = None
     approval: bool = False
+    coalesce_key: str | None = None
+    gathers_until: datetime | None = None
     context: Any = None
     created_at: datetime | None = None
 

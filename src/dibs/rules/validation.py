@@ -6,14 +6,11 @@ Agents' output is never refused for its text; `plain_json` repairs it.
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from dibs.errors import Invalid
 from dibs.model.instants import seconds, to_micros
 from dibs.rules.plain_json import MAX_DEPTH, clean, clean_text, content_key, json_bytes, many_json_bytes
-
-if TYPE_CHECKING:
-    from dibs.model.task import NewTask
 
 __all__ = [
     "MAX_DEPTH",
@@ -28,7 +25,6 @@ __all__ = [
     "names",
     "number",
     "text",
-    "unsupported",
     "whole",
 ]
 
@@ -53,9 +49,6 @@ LAST_INSTANT = 7_289_654_399_999_999
 _UNITS = (("ms", 0.001), ("s", 1.0), ("m", 60.0), ("h", 3_600.0), ("d", 86_400.0))
 _DURATION = "a number of seconds or a text such as 250ms, 90s, 5m, 2h or 1d"
 _INSTANT = "a datetime with a time zone, or a text such as 2030-01-31T12:00:00Z"
-
-_COALESCE_WINDOW = 0.05
-_NOT_SUPPORTED_YET = ("coalesce_key",)
 
 
 def text(value: object, field: str, *, max_chars: int = MAX_NAME_CHARS, blank: bool = False) -> str:
@@ -150,19 +143,6 @@ def names(values: Any, field: str, *, ordered: bool = False) -> tuple[str, ...]:
     # A set has an order of its own in every process.
     keep_order = ordered and not isinstance(values, (set, frozenset))
     return tuple(unique) if keep_order else tuple(sorted(unique))
-
-
-def unsupported(spec: NewTask) -> None:
-    """Refuses, rather than ignores, the options that nothing enforces yet."""
-    for name in _NOT_SUPPORTED_YET:
-        value = getattr(spec, name)
-        if value is None or value is False:
-            continue
-        raise Invalid(f"{name} is not supported yet; leave it out.", field=name, code="not_supported_yet")
-    if spec.coalesce_window != _COALESCE_WINDOW:
-        raise Invalid(
-            "coalesce_window is not supported yet; leave it out.", field="coalesce_window", code="not_supported_yet"
-        )
 
 
 def _char_fault(char: str) -> str | None:

@@ -12,6 +12,7 @@ from dibs.rules import budgets, closing, escalation, providers
 from dibs.rules import rates as type_rates
 from dibs.rules import slots as type_slots
 from dibs.rules.agents import can_take, is_full, is_live
+from dibs.rules.coalescing import gathers
 from dibs.rules.matching import ANYBODY_BUT, is_meant, models_of
 from dibs.rules.questions import APPROVAL, OPEN, QUESTION, VALIDATION
 
@@ -53,6 +54,8 @@ def explain(
     there are."""
     if task.status is Status.PENDING:
         sentence, blockers = _pending(parents)
+    elif gathers(task):
+        sentence, blockers = _gathering(task, now)
     elif task.status is Status.SCHEDULED:
         sentence, blockers = _timed("schedule", "It is scheduled", task.run_after, now)
     elif task.status is Status.RETRYING:
@@ -137,6 +140,14 @@ def _validating(task: Task, judges: Sequence[Task]) -> tuple[str, list[Blocker]]
 def _timed(kind: str, start: str, until: datetime | None, now: int) -> tuple[str, list[Blocker]]:
     when = "now" if until is None else _distance(until, now)
     return f"{start} to run {when}.", [Blocker(kind=kind, detail=f"runs {when}", until=until)]
+
+
+def _gathering(task: Task, now: int) -> tuple[str, list[Blocker]]:
+    """Others of its group may come until then; if one of them is taken before, it goes with that one."""
+    until = task.gathers_until
+    ends = "" if until is None else f"its window ends {_distance(until, now)}"
+    blocker = Blocker(kind="coalesce", detail=f"gathers under the key {task.coalesce_key}; {ends}", until=until)
+    return f"It waits for others of its group ({task.coalesce_key}) to come; {ends}.", [blocker]
 
 
 def _retrying(task: Task, now: int) -> tuple[str, list[Blocker]]:

@@ -120,6 +120,17 @@ Rules that hold for every method:
   and nothing spent in it, and it is looked at. What was reserved before ends with its claim and is not charged any
   more: it was in the window in which the claim was made. From that instant on this holds for every claim; the claim,
   `promote`, or change of budgets that comes next notes it. Nothing is emitted.
+- **Groups.** The others of a task with a `coalesce_key` are those of its lane with the same key that are ready and not
+  parked nor solo, best first, and after them those that gather (`rules.coalescing.gathers`): first those that were
+  never ready, in insertion order. A claim that takes such a task looks at the first `rules.coalescing.LOOKED_AT` of
+  those that it has not taken yet, and takes them with it, each with a fence and a lease of its own, except: those that
+  a lock or budget does not admit, or the agent cannot pay for (they are left as they are, not parked nor passed over;
+  holds taken before in this claim count); those from the first on with which the payloads would exceed `max_bytes`;
+  more than `rules.coalescing.room_for_members`, or than their type has slots or tokens left. A
+  solo task or a probe is handed out alone as ever. What gathers becomes ready (`task.ready`) and is claimed in the same
+  commit. They do not count for the `limit`, but for `max_concurrent`; they are in the `group` of the claim with which
+  they were taken. A repeated `claim_id` gives the groups as they were, without what is no longer held: the first that
+  is left has the others in its group. Nobody pays for groups but the tasks that name a key.
 - **Limits of a task.** `renew` answers `limits={"exceeded": …}` where what the attempt has told so far, with what
   earlier ones used, is over a limit of the task itself (`rules.budgets.exceeded`).
 - **Large values.** A payload or output above `rules.large.LARGE_BYTES` is kept out of line, and read only for the task

@@ -17,7 +17,7 @@ def is_plain(insertion: Insertion) -> bool:
         task = draft.task
         if draft.dependencies or task.dag_id or task.key is not None or task.parent_id is not None:
             return False
-        if task.approval or task.locks:
+        if task.approval or task.locks or task.coalesce_key is not None:
             return False
         if task.project != project:
             return False

@@ -59,6 +59,8 @@ class Spec(Struct, omit_defaults=True):
     created_by: str | None = None
     expects: Any = None
     approval: bool = False
+    coalesce_key: str | None = None
+    gathers_until: datetime | None = None
     context: Any = None
 
 
@@ -94,6 +96,8 @@ def spec_of(task: Task, payload: bytes | None) -> str:
         task.created_by,
         task.expects,
         task.approval,
+        task.coalesce_key,
+        task.gathers_until,
         task.context,
     )
     return _encode(spec).decode()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dibs.artifacts.verbs import Opened
     from dibs.model.artifact import Artifact
     from dibs.model.attempt import Attempt
-    from dibs.model.claim import Claim
+    from dibs.model.claim import Claim, Settled
     from dibs.model.task import Task
     from dibs.worker.line import Line
     from dibs.worker.work import Work
@@ -79,6 +79,12 @@ class Facts:
     @property
     def previous_attempts(self) -> list[Attempt]:
         return self._claim.previous_attempts
+
+    @property
+    def group(self) -> list[Claim]:
+        """The claims of the tasks that were taken with this one. What the handler returns or raises ends them, too,
+        unless it settled them one by one."""
+        return self._claim.group
 
     @property
     def last_checkpoint(self) -> Any:
@@ -175,6 +181,21 @@ class Context(Facts):
             question, name, schema=schema, assignee=assignee, timeout=timeout, default=default
         )
         return await self._line.ask(**arguments)
+
+    async def complete(self, member: Claim, output: Any = None) -> Settled | None:
+        """One of `ctx.group` is done, whatever becomes of the others. None: it was cancelled, or taken away."""
+        return await self._line.settle_member(**member_arguments(member, "completed", value=output))
+
+    async def fail(
+        self, member: Claim, error: str, reason: str = "error", retry: bool = True, retry_after: Any = None
+    ) -> Settled | None:
+        """One of `ctx.group` failed, whatever becomes of the others. None: as for `complete`."""
+        options = {"error": error, "reason": reason, "retry": retry, "retry_after": retry_after}
+        return await self._line.settle_member(**member_arguments(member, "failed", **options))
+
+    async def release(self, member: Claim, delay: Any = 0) -> Settled | None:
+        """Give one of `ctx.group` back unharmed, to be taken again after `delay`. None: as for `complete`."""
+        return await self._line.settle_member(**member_arguments(member, "released", delay=delay))
 
     async def progress(self, progress: float | None = None, note: str | None = None) -> None:
         """Show how far the work is (0 … 1) and what it is doing."""
@@ -288,6 +309,25 @@ class SyncContext(Facts):
         )
         return self._call("ask", arguments)
 
+    def complete(self, member: Claim, output: Any = None) -> Settled | None:
+        """As `Context.complete`."""
+        return self._settle(member_arguments(member, "completed", value=output))
+
+    def fail(
+        self, member: Claim, error: str, reason: str = "error", retry: bool = True, retry_after: Any = None
+    ) -> Settled | None:
+        """As `Context.fail`."""
+        options = {"error": error, "reason": reason, "retry": retry, "retry_after": retry_after}
+        return self._settle(member_arguments(member, "failed", **options))
+
+    def release(self, member: Claim, delay: Any = 0) -> Settled | None:
+        """As `Context.release`."""
+        return self._settle(member_arguments(member, "released", delay=delay))
+
+    def _settle(self, arguments: dict[str, Any]) -> Settled | None:
+        settled: Settled | None = self._call("settle_member", arguments)
+        return settled
+
     def progress(self, progress: float | None = None, note: str | None = None) -> None:
         """As `Context.progress`."""
         self._call("progress", {"progress": progress, "note": note})
@@ -330,6 +370,22 @@ class SyncContext(Facts):
         """As `Context.decide`."""
         check_decision(report)
         self._tell("decide", {"report": report})
+
+
+def member_arguments(member: Claim, how: str, **options: Any) -> dict[str, Any]:
+    """How one of a group ends, checked while the handler can still do something about it."""
+    from dibs.model.claim import Claim
+
+    if not isinstance(member, Claim):
+        raise Invalid(f"member must be one of ctx.group, not {member!r:.80}.", field="member")
+    if "error" in options:
+        agent_text(options["error"], "error")
+        validation.text(options["reason"], "reason")
+        validation.flag(options["retry"], "retry")
+    for name in ("retry_after", "delay"):
+        if options.get(name) is not None:
+            options[name] = validation.duration_s(options[name], name)
+    return {"task_id": member.task.id, "how": how, **options}
 
 
 def hear(work: Work, verb: str, arguments: dict[str, Any]) -> None:

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import convert
 from msgspec.json import decode, encode
 
-from dibs.errors import Conflict, Invalid, LeaseLost, Unavailable
+from dibs.errors import Conflict, IllegalTransition, Invalid, LeaseLost, Unavailable
 from dibs.model.retry import Retry
 from dibs.model.status import Status
 from dibs.model.task import NewTask, Task
 from dibs.rules import validation
 from dibs.stores.values import Entry
 from dibs.worker.handing import to_file
-from dibs.worker.outcomes import ChildFailed, Suspend
+from dibs.worker.outcomes import ChildFailed, Completed, Ending, Failed, Released, Suspend
 from dibs.worker.patience import patiently
 from dibs.worker.work import Stop
 
@@ -31,14 +31,16 @@ if TYPE_CHECKING:
 
     from dibs.artifacts.verbs import Opened
     from dibs.model.artifact import Artifact
-    from dibs.model.claim import News
+    from dibs.model.claim import News, Settled
     from dibs.queue import Queue
     from dibs.worker.work import Work
 
 T = TypeVar("T")
 
 MAX_LINE_CHARS = 10_000
-VERBS = frozenset({"find_step", "keep_step", "spawn", "ask", "progress", "checkpoint", "artifact", "fetch_artifact"})
+VERBS = frozenset(
+    {"find_step", "keep_step", "spawn", "ask", "progress", "checkpoint", "artifact", "fetch_artifact", "settle_member"}
+)
 
 
 class Line:
@@ -157,6 +159,23 @@ class Line:
         stream = await self._queue.artifact_stream(ref, dag=self.work.claim.task.dag_id)
         return await asyncio.to_thread(to_file, stream)
 
+    async def settle_member(
+        self, task_id: str, how: str, value: Any = None, sanitized: bool = False, **options: Any
+    ) -> Settled | None:
+        """End one of the others of this group by itself: `completed` with this value, `failed` or `released`. None:
+        somebody cancelled it, or took it away."""
+        from dibs.worker import together
+
+        self._check()
+        member = next((member for member in self.work.members if member.claim.task.id == task_id), None)
+        if member is None:
+            raise Invalid(f"{task_id} is not one of this group; see ctx.group.", field="member")
+        if member.over:
+            raise IllegalTransition(f"{task_id} was settled by this handler already.", field="member")
+        return await together.settle(
+            self.work, member, _ending(how, value, sanitized, options), self._queue, self._answer
+        )
+
     async def progress(self, progress: float | None, note: str | None) -> None:
         """Tell how far the work is; the same call renews the lease and may bring news."""
         self._check()
@@ -218,6 +237,17 @@ class Line:
             self.work.stop(Stop.LOST)
             raise
         return recorded
+
+
+def _ending(how: str, value: Any, sanitized: bool, options: dict[str, Any]) -> Ending:
+    """How one of a group ends, as a value."""
+    match how:
+        case "completed":
+            return Completed(value, sanitized=sanitized)
+        case "failed":
+            return Failed(**options)
+        case _:
+            return Released(options["delay"])
 
 
 async def write_lines(queue: Queue, work: Work) -> None:

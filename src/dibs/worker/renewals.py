@@ -115,14 +115,14 @@ class Renewals:
                     self._ready.remove(work)
                 except ValueError:  # it has just begun
                     continue
-                stale.append(work)
+                stale += [work, *work.members]
         if not stale:
             return
         try:
             store.settle([settling.untouched(work.claim, "not_begun") for work in stale])
         except BaseException:
             # Held, but neither ready nor running, it would be renewed for ever and never done.
-            self._ready.extendleft(reversed(stale))
+            self._ready.extendleft(work for work in reversed(stale) if work.forget is None)
             raise
         self._held.difference_update(stale)
 

@@ -12,14 +12,17 @@ from dibs.worker.outcomes import Completed, Ending, Fail, Failed, Lost, Released
 from dibs.worker.work import Stop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dibs.queue import Queue
     from dibs.stores.values import Settlement
     from dibs.worker.work import Work
 
 
-def settlement(work: Work, ending: Ending, queue: Queue) -> Settlement | None:
-    """What to write for work that has ended; None where the claim is no longer ours to settle."""
-    claim, usage = work.claim, work.usage
+def settlement(work: Work, ending: Ending, queue: Queue, draw: Callable[[], float] | None = None) -> Settlement | None:
+    """What to write for work that has ended; None where the claim is no longer ours to settle. `draw`: else the
+    queue's."""
+    claim, usage, draw = work.claim, work.usage, draw or queue.draw
     match ending:
         case Completed():
             try:
@@ -34,20 +37,20 @@ def settlement(work: Work, ending: Ending, queue: Queue) -> Settlement | None:
                 )
             except Invalid as error:
                 failure = Failed(error.message, reason="invalid_output", retry=False)
-                return settlement(work, failure, queue)
+                return settlement(work, failure, queue, draw)
             done.exit_code = ending.exit_code
             if claim.task.expects is None or done.next is not Status.COMPLETED:
                 return done
             _use_the_handlers_retry(work)
             if ending.judged:
-                return settling.judged(claim, done, ending.refusal, draw=queue.draw, poison=queue.poison)
-            return settling.checked(claim, done, draw=queue.draw, poison=queue.poison)
+                return settling.judged(claim, done, ending.refusal, draw=draw, poison=queue.poison)
+            return settling.checked(claim, done, draw=draw, poison=queue.poison)
         case Failed():
             _use_the_handlers_retry(work)
             return settling.failed(
                 claim,
                 ending.error,
-                draw=queue.draw(),
+                draw=draw(),
                 reason=ending.reason,
                 retry_again=ending.retry,
                 retry_after=ending.retry_after,

@@ -15,11 +15,13 @@ from dibs.worker.spending import Spending
 
 if TYPE_CHECKING:
     import asyncio
+    from collections.abc import Callable, Sequence
 
     from dibs.model.claim import Claim, News
     from dibs.pricing import Prices
     from dibs.stores.values import Usage
     from dibs.worker.app import Handler
+    from dibs.worker.outcomes import Ending
 
 
 class Stop(Enum):
@@ -44,7 +46,9 @@ class Work:
     Instants here are this process's monotonic clock: `lease_until` is when the lease may end at the
     earliest, `ends_at` when the timeout does, `slow_until` how long its provider shall be spared. `group` is the
     process group that does the work, if one does. `sanitized`: something it recorded could not be kept as it was.
-    `decision`: what it decided, for its completion. `over_limit`: the limit of its task that it is over.
+    `decision`: what it decided, for its completion. `over_limit`: the limit of its task that it is over. `members`: the
+    others of its group (`together`); one of those has its own `ending` if it was judged by itself, and calls `forget`
+    when it is settled by itself.
     """
 
     __slots__ = (
@@ -53,12 +57,15 @@ class Work:
         "claim",
         "decision",
         "ended",
+        "ending",
         "ends_at",
+        "forget",
         "group",
         "handler",
         "lease_until",
         "lines",
         "loop",
+        "members",
         "over",
         "over_limit",
         "prices",
@@ -107,6 +114,9 @@ class Work:
         self.usage: Usage | None = None
         self.usage_changed = False
         self.lines: deque[str] | None = None
+        self.members: Sequence[Work] = ()
+        self.ending: Ending | None = None
+        self.forget: Callable[[list[Work]], None] | None = None
 
     def stop(self, why: Stop) -> None:
         """End this work now, from any thread. The first reason given stays; work that is over is left alone.
@@ -117,9 +127,10 @@ class Work:
             return
         self.stopped = why
         self.stopped_at = monotonic()
-        group = self.group  # whose thread may forget it at any moment
-        if group is not None:
-            signal_group(group, signal.SIGTERM)
+        for work in (self, *self.members):
+            group = work.group  # whose thread may forget it at any moment
+            if group is not None:
+                signal_group(group, signal.SIGTERM)
         try:
             self.loop.call_soon_threadsafe(self._cancel)
         except RuntimeError:  # the loop is closed: nothing runs any more

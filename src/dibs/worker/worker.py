@@ -19,6 +19,7 @@ from dibs.errors import Invalid, Unavailable
 from dibs.keeper import Keeper
 from dibs.requests import default_agent
 from dibs.rules import validation
+from dibs.worker import together
 from dibs.worker.context import Context
 from dibs.worker.executors import Executors
 from dibs.worker.line import Line
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("dibs.worker")
 
 POLL_S = 5.0
+SHORTEST_POLL_S = 0.05
 DRAIN_POLL_S = 1.0
 MAX_CLAIM = 1_000
 LONGEST_CLAIM_S = 1.0
@@ -84,6 +86,7 @@ class Worker:
         self._presence = Presence(queue, self.agent, kind, self._concurrency, POLL_S)
         self._free = self._concurrency
         self._low = 0
+        self._due_in = POLL_S
         self._ready: deque[Work] = deque()
         self._running: set[Work] = set()
         self._held: set[Work] = set()
@@ -220,7 +223,7 @@ class Worker:
                     return
                 else:
                     self._changed.clear()
-                    waiting = store.wait_for_news(seen, DRAIN_POLL_S if drain else POLL_S)
+                    waiting = store.wait_for_news(seen, min(DRAIN_POLL_S if drain else POLL_S, self._due_in))
                     await self._first_of(waiting, self._changed if drain and self._held else self._stopping)
                     seen = await store.news()
                 pause_s, away = FIRST_PAUSE_S, False
@@ -241,6 +244,7 @@ class Worker:
 
     async def _claim_once(self) -> bool:
         found = False
+        self._due_in = POLL_S
         for types, capabilities in self._offers.in_turn():
             wanted = self._wanted()
             if wanted < 1:
@@ -256,6 +260,8 @@ class Worker:
             if claims:
                 found = True
                 self._accept(claims, asked)
+            elif self._queue.due_in:
+                self._due_in = min(self._due_in, max(self._queue.due_in, SHORTEST_POLL_S))
         return found
 
     def _wanted(self) -> int:
@@ -287,6 +293,8 @@ class Worker:
         for claim in claims:
             work = Work(claim, handlers[claim.task.type], self._loop, asked, lease_until, self._queue.prices)
             self._held.add(work)
+            if claim.group:
+                self._held.update(together.gather(work, self._forget))
             if self._sparing.spares(work):
                 self._put_back(work, "slow_down")
             else:
@@ -334,6 +342,8 @@ class Worker:
                 ending = await self._executors.run(work)
             if work.claim.task.expects is not None and isinstance(ending, Completed) and not work.suspended:
                 ending = await self._executors.judge(work, ending)
+            if work.members:
+                await together.judge(work, ending, self._executors)
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and handler.executor == "coroutine":
                 # Somebody interrupts this process; from a thread or child it is only how a handler failed.
@@ -367,12 +377,22 @@ class Worker:
             ending = Suspended()
         elif work.stopped is not None:
             ending = stopped(work, ending)
+        draw = self._queue.draw
+        if work.members:
+            # Once for all of them: those with equal policies come back together.
+            drawn = draw()
+            draw = lambda: drawn  # noqa: E731
         try:
-            decided = settlement(work, ending, self._queue)
+            decided = settlement(work, ending, self._queue, draw)
         except Exception as error:
             # An output whose own methods raise must not leave its task running.
-            unusable = Failed(error_text(error), reason="invalid_output", retry=False)
-            decided = settlement(work, unusable, self._queue)
+            ending = Failed(error_text(error), reason="invalid_output", retry=False)
+            decided = settlement(work, ending, self._queue, draw)
+        for member, outcome in together.outcomes(work, ending, self._queue, draw) if work.members else ():
+            if outcome is None:
+                self._held.discard(member)
+            else:
+                self._settler.add(member, outcome)
         if decided is None:
             self._held.discard(work)
         elif work.lines:
@@ -417,8 +437,9 @@ class Worker:
             self._put_back(self._ready.popleft(), "worker_left")
 
     def _put_back(self, work: Work, why: str) -> None:
-        work.over = True
-        self._settler.add(work, settling.untouched(work.claim, why))
+        for each in (work, *work.members):
+            each.over = True
+            self._settler.add(each, settling.untouched(each.claim, why))
 
     async def _until_settled(self) -> None:
         await self._until(lambda: not self._held)

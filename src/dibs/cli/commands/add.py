@@ -36,6 +36,8 @@ _OPTIONS = (
     "max_tokens",
     "max_turns",
     "locks",
+    "coalesce_key",
+    "coalesce_window",
     "tags",
     "user",
     "created_by",
@@ -71,6 +73,8 @@ def arguments(parser: ArgumentParser) -> None:
     add("--max-tokens", metavar="N", type=whole, help="what it may use, in and out")
     add("--max-turns", metavar="N", type=whole, help="how many turns of a model it may take")
     add("--lock", metavar="K", dest="locks", action="append", help="a lock it needs while it runs; may be repeated")
+    add("--coalesce", metavar="K", dest="coalesce_key", help="one claim takes all that wait under this key")
+    add("--window", metavar="T", dest="coalesce_window", type=moment, help="how long it waits for others; default 50ms")
     add("--tag", metavar="T", dest="tags", action="append", help="to find it by; may be repeated")
     add("--user", metavar="U", help="for whom")
     add("--created-by", metavar="WHO", help="by whom")

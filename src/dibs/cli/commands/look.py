@@ -179,6 +179,7 @@ def _print_task(task: Task, why: Why, attempts: list[Attempt]) -> None:
             ("models", ", ".join(task.models)),
             ("tags", ", ".join(task.tags)),
             ("key", task.key or ""),
+            ("coalesce key", task.coalesce_key or ""),
             ("user", task.user or ""),
             ("created by", task.created_by or ""),
             ("created", instant(task.created_at)),

@@ -9,11 +9,11 @@ from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import matching, priority
 from dibs.rules.budgets import BROKE, PASSED_OVER
+from dibs.rules.coalescing import room_for_members
 from dibs.rules.large import size_of
 from dibs.rules.providers import slow_down_s
 from dibs.rules.rates import cap
-from dibs.stores.memory import breakers, budgets, locks, moving, pausing, providers, rates, registry, slots
-from dibs.stores.memory.snapshots import claim_of
+from dibs.stores.memory import breakers, budgets, coalescing, locks, moving, pausing, providers, rates, registry, slots
 from dibs.stores.values import Claimed, Usage
 
 if TYPE_CHECKING:
@@ -31,21 +31,24 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
     if request.claim_id is not None:
         earlier = state.claims.get((request.project, request.claim_id))
         if earlier is not None:
-            records = [
-                state.tasks[task_id] for task_id, fence in earlier[1] if _still_held(state, task_id, fence, request)
+            left = [
+                [state.tasks[task_id] for task_id, fence in group if _still_held(state, task_id, fence, request)]
+                for group in earlier[1]
             ]
-            return Claimed(claims=[claim_of(state, record) for record in records])
+            return Claimed(claims=[coalescing.claim_of_group(state, group) for group in left if group])
     pausing.tend_if_due(state)
     served = [lane for lane in state.lane_ids if _may_serve(lane, request)]
     ways = pausing.ways(state, served, request)
-    limit, reason = registry.room(state, request)
+    most, reason = registry.room(state, request)
     if reason is None and budgets.is_broke(state, request.project, request.agent):
         reason = BROKE
-    records = [] if reason else _choose(state, request, ways, limit)
-    for record in records:
+    groups = [] if reason else _choose(state, request, ways, most)
+    for record in (record for group in groups for record in group):
+        if record.status is Status.SCHEDULED:
+            moving.make_ready(state, record)
         _hand_out(state, record, request)
         breakers.take_probe(state, record)
-    if not records:
+    if not groups:
         if reason:
             return Claimed(reason=reason)
         slow_down = slow_down_s(ways.limited_until, state.now)
@@ -53,23 +56,28 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
         opening = rates.opens_at(state, request.project, open)
         return Claimed(next_due_in=_next_due_in(state, ways, opening), slow_down=slow_down)
     if request.claim_id is not None:
-        held = [(record.id, record.fence) for record in records]
+        held = [[(record.id, record.fence) for record in group] for group in groups]
         state.claims[request.project, request.claim_id] = (state.now, held)
-    return Claimed(claims=[claim_of(state, record) for record in records])
+    return Claimed(claims=[coalescing.claim_of_group(state, group) for group in groups])
 
 
-def _choose(state: State, request: ClaimRequest, ways: Ways, limit: int) -> list[Record]:
-    """The best tasks that fit into one batch: limit, bytes, and solo tasks and probes alone. Each has its new fence,
-    under which it holds its locks and its share of budgets; what does not get them is parked. Types whose slots are
-    taken contribute nothing more; what the agent cannot pay for is passed over."""
+def _choose(state: State, request: ClaimRequest, ways: Ways, most: int | None) -> list[list[Record]]:
+    """The best tasks that fit into one batch — limit, bytes, and solo tasks and probes alone — each with those that go
+    with it; `most`: how many there may be of both. Each has its new fence, under which it holds its locks and its share
+    of budgets; what does not get them is parked. Types whose slots are taken contribute nothing more; what the agent
+    cannot pay for is passed over."""
+    limit = request.limit if most is None else min(request.limit, most)
     open = set(ways.lanes)
     rooms = slots.rooms(state, request.project)
     cap(rooms, rates.left(state, request.project))
     heads = [_by_effective(state, lane, order) for lane, order in state.lanes.items() if state.lane_ids[lane] in open]
-    chosen: list[Record] = []
+    chosen: list[list[Record]] = []
+    taken: set[int] = set()
     shut_out: list[tuple[Record, str]] = []
     size = passed_over = 0
     for _, number in merge(*heads):
+        if number in taken:
+            continue
         record = state.numbered[number]
         type = record.spec.type
         if rooms.get(type) == 0:
@@ -81,7 +89,7 @@ def _choose(state: State, request: ClaimRequest, ways: Ways, limit: int) -> list
             continue
         size += size_of(record.payload)
         alone = record.solo or state.lane_ids[record.lane] in ways.trials
-        if chosen and (len(chosen) >= limit or size > request.max_bytes or alone):
+        if chosen and (size > request.max_bytes or alone):
             break
         closed = locks.closed(state, record)
         if closed is not None:
@@ -91,14 +99,21 @@ def _choose(state: State, request: ClaimRequest, ways: Ways, limit: int) -> list
         record.fence += 1
         locks.take(state, record)
         budgets.take(state, record, request.agent)
-        chosen.append(record)
+        group = [record]
+        if record.spec.coalesce_key is not None and not alone:
+            room = room_for_members(taken=len(taken) + 1, most=most)
+            room = min(room, rooms.get(type, room + 1) - 1)
+            group += coalescing.take_others(state, record, request.agent, taken, room, request.max_bytes - size)
+            size += sum(size_of(other.payload) for other in group[1:])
+        taken.update(each.number for each in group)
+        chosen.append(group)
         if type in rooms:
-            rooms[type] -= 1
-        if alone or len(chosen) >= limit:
+            rooms[type] -= len(group)
+        if alone or len(chosen) >= limit or len(taken) == most:
             break
     for record, closed in shut_out:
         locks.park(state, record, closed)
-    rates.take(state, request.project, [record.spec.type for record in chosen])
+    rates.take(state, request.project, [record.spec.type for group in chosen for record in group])
     return chosen
 
 

@@ -37,18 +37,18 @@ def _hear(state: State, project: str, agent: str, offer: Offer | None) -> None:
         _write(state, project, agent, *news)
 
 
-def room(state: State, request: ClaimRequest) -> tuple[int, str | None]:
-    """How many tasks this claim may take; if none at all, why."""
+def room(state: State, request: ClaimRequest) -> tuple[int | None, str | None]:
+    """How many more tasks this agent may hold, None: any number; if it may not have any, why."""
     rule = state.agents[request.project, request.agent].rule
     if rule is None:
-        return request.limit, None
+        return None, None
     if rule.draining:
         return 0, standing.DRAINING
     most = rule.registered.max_concurrent
     if most is None:
-        return request.limit, None
+        return None, None
     left = most - len(_held(state, request.project).get(request.agent, ()))
-    return min(request.limit, left), standing.FULL if left <= 0 else None
+    return left, standing.FULL if left <= 0 else None
 
 
 # Verbs

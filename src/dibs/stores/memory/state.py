@@ -302,6 +302,8 @@ class State:
         self.leases = Order()
         self.stopping = Order()
         self.deadlines = Order()
+        self.groups: dict[tuple[LaneKey, str], dict[int, None]] = {}
+        """Who waits under a coalesce key, ready or not; by lane and key."""
         self.steps = Order()
         self.passed_over = Order()
 
@@ -321,7 +323,8 @@ class State:
         self.rates: dict[tuple[str, str], tuple[Rate, int]] = {}
         """By project and type: how many of its tasks are handed out in a time, and when its bucket is full."""
 
-        self.claims: dict[tuple[str, str], tuple[int, list[tuple[str, int]]]] = {}
+        self.claims: dict[tuple[str, str], tuple[int, list[list[tuple[str, int]]]]] = {}
+        """By claim id: when, and what was taken, in groups."""
         self.agents: dict[tuple[str, str], Known] = {}
         self.duties: dict[str, int] = {}
 
@@ -398,6 +401,8 @@ class State:
         self.leases.put(number, _time_over_at(record) if record.held else None)
         self.stopping.put(number, record.lease_expires_at if record.unwritten else None)
         self.deadlines.put(number, None if record.final or record.overdue else record.deadline)
+        if record.spec.coalesce_key is not None:
+            self._put_into_group(record, record.spec.coalesce_key)
         if record.spec.key is not None:
             name = (record.spec.project, record.spec.key)
             if status not in ENDED_BADLY:
@@ -413,6 +418,14 @@ class State:
             lane.put(record.number, None)
             if not lane:
                 del self.lanes[record.lane]
+
+    def _put_into_group(self, record: Record, key: str) -> None:
+        if record.status in (Status.READY, Status.SCHEDULED):
+            self.groups.setdefault((record.lane, key), {})[record.number] = None
+        elif (group := self.groups.get((record.lane, key))) is not None:
+            group.pop(record.number, None)
+            if not group:
+                del self.groups[record.lane, key]
 
     def lock(self, project: str, name: str) -> LockRecord:
         """The lock of this name, made if it is not known."""

@@ -16,6 +16,7 @@ from dibs.rules.agents import is_worth_writing
 from dibs.rules.budgets import BROKE
 from dibs.rules.providers import slow_down_s
 from dibs.stores import agents as standing
+from dibs.stores.grouping import in_groups
 from dibs.stores.postgres import pausing, reading
 from dibs.stores.postgres.registry import Rules
 from dibs.stores.values import Claimed, ClaimRequest, Offer
@@ -105,9 +106,8 @@ class Claiming:
                     next_due_in=_next_due_in(served, found), slow_down=slow_down_s(served.limited_until, found["at"])
                 )
             if state == "again":
-                return Claimed(
-                    claims=[] if found["whole"] is None else reading.claims_from(found["whole"], found["at"])
-                )
+                held = [] if found["whole"] is None else reading.claims_from(found["whole"], found["at"])
+                return Claimed(claims=_in_groups(held, found["groups"]))
             if len(served.lanes) > 1:
                 served.took(found["chosen"])
             claims = _claims(request, found)
@@ -115,7 +115,7 @@ class Claiming:
                 self.numbers.clear()
             for claim, number in zip(claims, found["ns"], strict=True):
                 self.numbers[claim.task.id] = number
-            return Claimed(claims=claims)
+            return Claimed(claims=_in_groups(claims, found["groups"]))
 
     def _raising(self) -> bool:
         """Whether this claim shall raise the floors of its lanes: a busy store does it several times a second."""
@@ -149,6 +149,11 @@ def _most(rule: standing.Rule | None) -> int | None:
     if rule is None:
         return None
     return 0 if rule.draining else rule.registered.max_concurrent
+
+
+def _in_groups(claims: list[Claim], groups: list[int] | None) -> list[Claim]:
+    """Claims, those that were taken together in the group of their first."""
+    return claims if groups is None else in_groups(claims, groups)
 
 
 def _next_due_in(served: Served, found: Any) -> float | None:

@@ -38,7 +38,7 @@ _TYPES = [
     *("bigint", "bigint", "boolean"),
     *("text[]", "text[]", "integer[]", "integer[]", "text[]", "text[]", "text[]", "integer[]"),
     *("text[]", "text[]", "integer[]", "integer[]", "float8[]", "float8[]", "integer[]", "integer[]", "float8[]"),
-    *("text[]", "bigint[]", "text[]", "bigint[]", "text[]", "boolean[]", "text[]"),
+    *("text[]", "bigint[]", "text[]", "bigint[]", "text[]", "boolean[]", "text[]", "text[]", "bigint[]"),
     *("text[]", "integer[]", "integer[]", "text[]", "text", "text"),
 ]
 _INSERT = "SELECT at, known, dag_id, suspended, whole FROM dibs.insert({})".format(  # noqa: S608
@@ -227,6 +227,7 @@ class _Prepared:
             [_encode(task.locks).decode() if task.locks else None for task in tasks]
             if any(task.locks for task in tasks)
             else None,
+            *_coalescing(tasks),
             list(self._parents),
             self._children,
             self._edges,
@@ -258,6 +259,13 @@ class _Prepared:
                 task.effective_priority = priority.effective(rank, boost, now)
             tasks.append(task)
         return tasks
+
+
+def _coalescing(tasks: list[Task]) -> tuple[list[str | None] | None, list[int | None] | None]:
+    """The coalesce keys of frames, and when their windows end; None: none has one."""
+    if all(task.coalesce_key is None for task in tasks):
+        return None, None
+    return [task.coalesce_key for task in tasks], [_micros(task.gathers_until) for task in tasks]
 
 
 def _micros(instant: datetime | None) -> int | None:

@@ -45,7 +45,10 @@ SELECT held FROM claims WHERE project = ? AND claim_id = ?
 _REMEMBER = "INSERT INTO claims (project, claim_id, at, held) VALUES (?, ?, ?, ?)"
 
 LOCKS = 4
-"""Where a candidate says which locks it needs; None for most."""
+"""Where a candidate says which locks it needs; None for most. One that goes with others says so with an empty list."""
+
+_ALONE = 2
+"""The length of what is remembered of a task that was taken by itself: its number and fence. Else its group follows."""
 
 SHORT = 3
 """The length of a state that says only which task it is."""
@@ -62,6 +65,8 @@ class Taken(Struct):
     specs: str
     states: list[list[Any]]
     full: list[Claim]
+    groups: list[int] | None = None
+    """To which group each belongs; None: each to its own."""
 
 
 class Claiming:
@@ -110,15 +115,19 @@ class Claiming:
 
     def _claim_with_locks(self, tx: Transaction, request: ClaimRequest, candidates: list[list[Any]]) -> Claimed | Taken:
         """As `claim`, where some may not get their locks, room in a budget, or a slot of their type; then the next best
-        are looked at."""
+        are looked at. And where some bring others with them."""
         from dibs.stores.sqlite.admission import Admission
 
-        admission = Admission(tx, request, self._lanes.keys, self._rooms(tx, request))
+        rule = self.rules.of(tx, self._lanes.version, request.project, request.agent)
+        most = None if rule is None else registry.left(tx, request, rule)
+        admission = Admission(tx, request, self._lanes.keys, self._rooms(tx, request), most)
         asked = request.limit
         while not admission.is_full_after(candidates) and len(candidates) == asked:
             asked = len(admission.seen) + _MORE
             candidates = self._read(tx, request, asked, admission.rooms)
-        answer = self._hand_out(tx, request, admission.chosen)
+        admission.make_ready()
+        groups = admission.groups if admission.some_go_together else None
+        answer = self._hand_out(tx, request, admission.chosen, groups=groups)
         if self._lanes.rates_in(request.project):
             from dibs.stores.sqlite import rates
 
@@ -127,12 +136,17 @@ class Claiming:
         return answer
 
     def _hand_out(
-        self, tx: Transaction, request: ClaimRequest, chosen: list[list[Any]], reason: str | None = None
+        self,
+        tx: Transaction,
+        request: ClaimRequest,
+        chosen: list[list[Any]],
+        reason: str | None = None,
+        groups: list[int] | None = None,
     ) -> Claimed | Taken:
         self._note_idle(request, idle=not chosen)
         if not chosen:
             return self._nothing(tx, request, reason)
-        taken = self._take(tx, request, chosen)
+        taken = self._take(tx, request, chosen, groups)
         if chosen[0][1] in self._trials(request):
             from dibs.stores.sqlite import breakers
 
@@ -230,7 +244,7 @@ class Claiming:
             candidate[2] |= candidate[1] in trials
         return candidates
 
-    def _take(self, tx: Transaction, request: ClaimRequest, chosen: list[list[Any]]) -> Taken:
+    def _take(self, tx: Transaction, request: ClaimRequest, chosen: list[list[Any]], groups: list[int] | None) -> Taken:
         numbers = encode([candidate[0] for candidate in chosen]).decode()
         models = {str(lane): self._lanes.model(lane, request) for lane in {candidate[1] for candidate in chosen}}
         tx.run(
@@ -247,14 +261,16 @@ class Claiming:
             },
         )
         specs, states = tx.row(sql("claim_read"), (numbers,))
-        taken = Taken(request, tx.now, [candidate[0] for candidate in chosen], specs, decode(states), [])
+        taken = Taken(request, tx.now, [candidate[0] for candidate in chosen], specs, decode(states), [], groups)
         rest = [state[0] for state in taken.states if len(state) == SHORT]
         found = rows.load_numbers(tx, rest) if rest else []
         taken.full = reading.claims_of(tx, found)
         self._announce(tx, taken)
         if request.claim_id is not None:
             fences = {row.n: row.fence for row in found}
-            held = [(number, fences.get(number, 1)) for number in taken.numbers]
+            held: list[tuple[int, ...]] = [(number, fences.get(number, 1)) for number in taken.numbers]
+            if groups is not None:
+                held = [(*each, group) for each, group in zip(held, groups, strict=True)]
             tx.run(_REMEMBER, (request.project, request.claim_id, tx.now, encode(held).decode()))
         return taken
 
@@ -353,12 +369,18 @@ def _fitting(candidates: list[list[Any]], request: ClaimRequest) -> list[list[An
     return candidates
 
 
-def _still_held(tx: Transaction, held: list[tuple[int, int]], agent: str) -> Claimed:
+def _still_held(tx: Transaction, held: list[list[int]], agent: str) -> Claimed:
     """What was claimed before under the same id, without what this very agent holds no longer."""
-    fences: dict[int, int] = dict(held)
+    fences = {each[0]: each[1] for each in held}
     found = {row.n: row for row in rows.load_numbers(tx, fences)}
     kept = [row for n, row in found.items() if row.held and row.fence == fences[n] and row.agent == agent]
-    return Claimed(claims=reading.claims_of(tx, kept))
+    claims = reading.claims_of(tx, kept)
+    if held and len(held[0]) > _ALONE:
+        from dibs.stores.grouping import in_groups
+
+        groups = {each[0]: each[2] for each in held}
+        claims = in_groups(claims, [groups[row.n] for row in kept])
+    return Claimed(claims=claims)
 
 
 def claims_from(taken: Claimed | Taken) -> Claimed:
@@ -399,4 +421,9 @@ def claims_from(taken: Claimed | Taken) -> Claimed:
             timeout_s=timeout_s,
             context=task.context,
         )
-    return Claimed(claims=[claims[number] for number in taken.numbers])
+    found = [claims[number] for number in taken.numbers]
+    if taken.groups is not None:
+        from dibs.stores.grouping import in_groups
+
+        found = in_groups(found, taken.groups)
+    return Claimed(claims=found)

@@ -12,7 +12,7 @@ from dibs.rules import graph
 from dibs.rules.large import size_of
 from dibs.stores import refusals
 from dibs.stores.specs import spec_of
-from dibs.stores.sqlite import asking, journal, reading
+from dibs.stores.sqlite import asking, coalescing, journal, reading
 from dibs.stores.sqlite.cascade import find_virtual
 from dibs.stores.sqlite.lanes import lane_keys
 from dibs.stores.sqlite.links import refuse_cycles
@@ -276,6 +276,7 @@ def _apply(work: Work, lanes: Lanes, insertion: Insertion, plan: _Plan, spawner:
             added.add(newest + place + 1, planned, numbers)
         tx.run(ADD_SPECS, (newest, encode(added.specs).decode()))
         work.save()
+        coalescing.note(tx, enumerate((planned.draft for planned in plan.new.values()), newest + 1))
         if added.edges:
             tx.run(_ADD_EDGES, (encode(added.edges).decode(),))
     suspended = False
@@ -387,7 +388,7 @@ def _new_row(work: Work, number: int, planned: _Planned, lanes: dict[LaneKey, in
         on_deadline=task.on_deadline,
         boost=draft.lane.boost,
         max_attempts=task.max_attempts,
-        locks=kept_locks(task.locks),
+        locks=kept_locks(task.locks) or (None if task.coalesce_key is None else coalescing.NO_LOCKS),
         created_at=work.now,
         status="pending",
         dag=None if planned.dag_id == dag_of(task.id) else planned.dag_id,

@@ -81,11 +81,16 @@ def room(tx: Transaction, request: ClaimRequest, rule: Rule, limit: int) -> tupl
     """How many tasks a claim that goes by a rule may take; if none at all, why."""
     if rule.draining:
         return 0, standing.DRAINING
-    most = rule.registered.max_concurrent
+    most = left(tx, request, rule)
     if most is None:
         return limit, None
-    left = most - tx.row(_COUNT_HELD_BY, (request.project, request.agent))[0]
-    return min(limit, left), standing.FULL if left <= 0 else None
+    return min(limit, most), standing.FULL if most <= 0 else None
+
+
+def left(tx: Transaction, request: ClaimRequest, rule: Rule) -> int | None:
+    """How many more tasks an agent that goes by a rule may hold; None: any number."""
+    most = rule.registered.max_concurrent
+    return None if most is None else most - tx.row(_COUNT_HELD_BY, (request.project, request.agent))[0]
 
 
 # Hearing of them

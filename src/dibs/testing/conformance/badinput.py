@@ -106,7 +106,14 @@ REFUSED: list[tuple[str, dict[str, Any]]] = [
     ("expects", {"expects": {"validation": "test-pass", "argv": ["make"], "timeout": "soon"}}),
     ("expects", {"expects": {"validation": ["regex", "llm-judge"], "pattern": "a"}}),
     ("approval", {"approval": "yes"}),
-    ("coalesce_key", {"coalesce_key": "c"}),
+    ("coalesce_key", {"coalesce_key": ""}),
+    ("coalesce_key", {"coalesce_key": 7}),
+    ("coalesce_key", {"coalesce_key": "k" * 201}),
+    ("coalesce_window", {"coalesce_window": 9}),
+    ("coalesce_window", {"coalesce_key": "c", "coalesce_window": -1}),
+    ("coalesce_window", {"coalesce_key": "c", "coalesce_window": True}),
+    ("coalesce_window", {"coalesce_key": "c", "coalesce_window": "2h"}),
+    ("coalesce_window", {"coalesce_key": "c", "coalesce_window": None}),
 ]
 
 

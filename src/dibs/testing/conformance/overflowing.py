@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from dibs.artifacts.overflow import beneath
 from dibs.errors import Invalid, Unavailable
 from dibs.model.ids import new_id
 from dibs.model.status import Status
@@ -32,7 +33,8 @@ def at(queue: Queue, place: str | None = None) -> Queue:
 
 async def marked(queue: Queue, task_id: str) -> list[str]:
     """What of a task lies elsewhere, as the store has it."""
-    [task] = await queue.store.within.get([task_id])  # type: ignore[attr-defined]
+    [task] = await beneath(queue.store).get([task_id])
+    assert task is not None
     parts = {"payload": task.payload, "output": task.output}
     return [name for name, value in parts.items() if isinstance(value, dict) and "dibs:kept" in value]
 
@@ -169,7 +171,8 @@ class Overflowing(Topic):
         await queue.add("job", LARGE, context={"payload": {"dibs:kept": {"digest": "sha256:" + "0" * 64}}})
         claim = await take(queue, "job")
         await queue.complete(claim, [LARGE])
-        [raw] = await queue.store.within.get([claim.task.id])  # type: ignore[attr-defined]
+        [raw] = await beneath(queue.store).get([claim.task.id])
+        assert raw is not None
         payload, output = raw.payload["dibs:kept"]["digest"], raw.output["dibs:kept"]["digest"]
         assert payload in await queue.store.payload_digests()
         assert await queue.store.kept_digests([payload, output]) == {output}

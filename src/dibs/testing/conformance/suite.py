@@ -15,6 +15,7 @@ from dibs.testing.conformance.budgetchanges import BudgetChanges
 from dibs.testing.conformance.budgets import Budgets
 from dibs.testing.conformance.cancelling import Cancelling
 from dibs.testing.conformance.claiming import Claiming
+from dibs.testing.conformance.coalescing import Coalescing
 from dibs.testing.conformance.contracts import Contracts
 from dibs.testing.conformance.costs import Costs
 from dibs.testing.conformance.dags import Dags
@@ -60,6 +61,7 @@ class StoreConformance(
     Budgets,
     Cancelling,
     Claiming,
+    Coalescing,
     Contracts,
     Costs,
     Counting,

@@ -65,11 +65,16 @@ $$;
 
 -- The first budget by name that has no room for a task; NULL if all have. `p_extra`: what others reserve in the same claim,
 -- by name.
-CREATE OR REPLACE FUNCTION dibs.no_room_in(p_project text, p_n bigint, p_extra jsonb) RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT w.name FROM dibs.wishes(p_project, p_n, NULL) w
-    WHERE NOT dibs.fits(w.cap, w.taken + coalesce((p_extra->>w.name)::bigint, 0), w.wanted)
-    ORDER BY w.name LIMIT 1
-$$;
+CREATE OR REPLACE FUNCTION dibs.no_room_in(p_project text, p_n bigint, p_extra jsonb) RETURNS text
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    -- Not in plain SQL, which would be planned anew for every task: that takes longer than the look.
+    RETURN (
+        SELECT w.name FROM dibs.wishes(p_project, p_n, NULL) w
+        WHERE NOT dibs.fits(w.cap, w.taken + coalesce((p_extra->>w.name)::bigint, 0), w.wanted)
+        ORDER BY w.name LIMIT 1
+    );
+END $$;
 
 -- Whether the agent's own budgets have room for a task; `p_extra` as above.
 CREATE OR REPLACE FUNCTION dibs.can_pay(p_project text, p_n bigint, p_agent text, p_extra jsonb) RETURNS boolean

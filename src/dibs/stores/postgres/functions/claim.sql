@@ -14,7 +14,8 @@
 -- changed: read them again; at p_changes_at, note it first), 'again' (what the claim id stands for: `whole`), 'full' (it
 -- holds as many as it may), 'broke' (its own budget is used up). `heard`: when the agent was last written down as heard of, if an offer was given.
 -- The arrays go together, best first. `whole`: those with a
--- history or dependencies, with all that belongs to them (JSON). `chosen`: the places in p_lanes they came from.
+-- history or dependencies, with all that belongs to them (JSON). `chosen`: the places in p_lanes they came from. `groups`:
+-- to which group each belongs (NULL: each to its own).
 -- Locks: claims of the project, floors (alone, if raising), task rows, locks, dag rows, the breaker of a probe.
 CREATE OR REPLACE FUNCTION dibs.claim(
     p_now bigint, p_version bigint, p_project text, p_agent text, p_offer text,
@@ -28,7 +29,8 @@ CREATE OR REPLACE FUNCTION dibs.claim(
     OUT state text, OUT at bigint, OUT looked boolean, OUT due_at bigint, OUT ns bigint[], OUT fences bigint[],
     OUT specs text, OUT dags text[],
     OUT parents text[], OUT priorities float8[], OUT effectives float8[], OUT created bigint[], OUT ready bigint[],
-    OUT models text[], OUT timeouts float8[], OUT whole text, OUT chosen integer[], OUT heard bigint
+    OUT models text[], OUT timeouts float8[], OUT whole text, OUT chosen integer[], OUT heard bigint,
+    OUT groups integer[]
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan
@@ -65,6 +67,7 @@ DECLARE
     started bigint;
     raising boolean := false;
     littered boolean;
+    most integer;               -- how many more the agent may hold
     wanted integer := p_limit;
     some_locking boolean;
     admitted record;
@@ -90,11 +93,14 @@ BEGIN
     FROM dibs.claims c WHERE c.project = p_project AND c.claim_id = p_claim_id;
     IF FOUND THEN
         state := 'again';
+        SELECT coalesce(g.whole, whole), g.groups INTO whole, groups
+        FROM dibs.groups_again(p_project, p_claim_id, p_agent, at) g;
         RETURN;
     END IF;
     IF p_most IS NOT NULL THEN
         -- Nobody else can add to what it holds: claims of the project take turns.
-        p_limit := least(p_limit, p_most - dibs.count_held(p_project, p_agent));
+        most := p_most - dibs.count_held(p_project, p_agent);
+        p_limit := least(p_limit, most);
         IF p_limit <= 0 THEN
             state := 'full';
             RETURN;
@@ -221,11 +227,11 @@ BEGIN
             some_alone := true;
         END IF;
         EXIT WHEN ranked IS NULL OR (some_locking IS NOT TRUE AND NOT p_budgets AND rooms IS NULL);
-        -- Some need locks, use budgets, or are of a type with slots. What does not get locks or room in a budget is parked,
-        -- what gets no slot left out, and more are looked at in its place.
+        -- Some need locks, use budgets, are of a type with slots, or bring others with them. What does not get locks or room
+        -- in a budget is parked, what gets no slot left out, and more are looked at in its place.
         admitted := dibs.admit(
             p_project, ranked, sizes, alone, p_limit, p_max_bytes, at, p_budgets, wanted, places, p_types, rooms,
-            CASE WHEN p_spends THEN p_agent END, passed
+            CASE WHEN p_spends THEN p_agent END, passed, most, p_trials
         );
         passed := admitted.passed;
         parked := parked || admitted.parked;
@@ -237,6 +243,10 @@ BEGIN
             missed := ranked IS NULL AND admitted.missed AND cardinality(admitted.parked) = 0;
             some_alone := false;
             total := 0;
+            IF cardinality(admitted.members) > 0 THEN
+                SELECT g.tids, g.ns, g.worths, g.places, g.groups INTO tids, ranked, worths, places, groups
+                FROM dibs.join_groups(tids, ranked, worths, places, admitted.members, admitted.leaders, aged, at) g;
+            END IF;
             EXIT;
         END IF;
         wanted := greatest(100, 4 * wanted);
@@ -248,7 +258,7 @@ BEGIN
         places := NULL;
         some_locking := NULL;
     END LOOP;
-    IF cardinality(ranked) > p_limit THEN
+    IF cardinality(ranked) > p_limit AND groups IS NULL THEN
         ranked := ranked[1 : p_limit];
         SELECT sum(z.size), bool_or(z.solo) INTO total, some_alone
         FROM unnest(sizes[1 : p_limit], alone[1 : p_limit]) AS z (size, solo);
@@ -344,10 +354,16 @@ BEGIN
         '[[["task.claimed"' || CASE WHEN p_start THEN ',"task.started"' ELSE '' END || '],' || at || ','
             || to_json(p_agent) || ',null,[' || body || ']]]'
     );
-    INSERT INTO dibs.claims AS c (project, claim_id, at, ns, fences) VALUES (p_project, p_claim_id, at, ns, fences);
     IF p_types IS NOT NULL THEN
         PERFORM dibs.take_tokens(p_project, ns, at);
     END IF;
+    IF groups IS NOT NULL THEN
+        -- Those that nobody took away meanwhile.
+        SELECT array_agg(g.number ORDER BY t.place) INTO groups
+        FROM unnest(ns) WITH ORDINALITY AS t (n, place) JOIN unnest(ranked, groups) AS g (n, number) ON g.n = t.n;
+    END IF;
+    INSERT INTO dibs.claims AS c (project, claim_id, at, ns, fences, groups)
+    VALUES (p_project, p_claim_id, at, ns, fences, groups);
     IF some_locking THEN
         PERFORM dibs.take_locks(p_project, ns, fences, at);
     END IF;

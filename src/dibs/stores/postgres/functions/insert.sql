@@ -24,6 +24,7 @@ CREATE OR REPLACE FUNCTION dibs.insert(
     f_project text[], f_type text[], f_lane integer[], f_fallback integer[], f_priority float8[], f_boost float8[],
     f_weight integer[], f_max_attempts integer[], f_timeout float8[], f_user text[], f_deadline bigint[],
     f_on_deadline text[], f_run_after bigint[], f_parent text[], f_approval boolean[], f_locks text[],
+    f_coalesce text[], f_gathers bigint[],
     p_parents text[], e_child integer[], e_parent integer[], e_kind text[],
     p_dag text, p_spawn text,
     OUT at bigint, OUT known boolean[], OUT dag_id text, OUT suspended boolean, OUT whole text
@@ -278,7 +279,7 @@ BEGIN
     WITH added AS (
         INSERT INTO dibs.waiting (
             n, rank, priority, boost, updated_at, ready_at, due_at, lane, bytes, open, deps, weight, ties, solo, status,
-            timeout_s, run_after, deadline, step_at
+            timeout_s, run_after, deadline, step_at, coalesce_key, gathers_until
         )
         SELECT
             ns[d.place],
@@ -290,12 +291,14 @@ BEGIN
             CASE WHEN d.status = 'scheduled' THEN f_run_after[d.frame] END, f_lane[d.frame], d.bytes, open[d.place],
             deps[d.place], f_weight[d.frame],
             ties[d.place] + CASE WHEN dags[d.place] IS NULL THEN 0 ELSE 2 END
-                + CASE WHEN f_locks[d.frame] IS NULL THEN 0 ELSE 4 END,
+                + CASE WHEN f_locks[d.frame] IS NULL THEN 0 ELSE 4 END
+                + CASE WHEN f_coalesce[d.frame] IS NULL THEN 0 ELSE 16 END,
             f_max_attempts[d.frame] = 1, d.status, f_timeout[d.frame], f_run_after[d.frame], f_deadline[d.frame],
             CASE
                 WHEN d.status = 'ready' AND f_deadline[d.frame] IS NOT NULL
                 THEN dibs.next_step_at(f_deadline[d.frame], at)
-            END
+            END,
+            f_coalesce[d.frame], f_gathers[d.frame]
         FROM (
             SELECT
                 u.frame, u.bytes, u.place::integer AS place,
@@ -323,7 +326,8 @@ BEGIN
             ns[d.place], at, at, 0, f_priority[d.frame], f_boost[d.frame], f_lane[d.frame], d.bytes, open[d.place],
             deps[d.place], f_weight[d.frame],
             ties[d.place] + CASE WHEN dags[d.place] IS NULL THEN 0 ELSE 2 END
-                + CASE WHEN f_locks[d.frame] IS NULL THEN 0 ELSE 4 END,
+                + CASE WHEN f_locks[d.frame] IS NULL THEN 0 ELSE 4 END
+                + CASE WHEN f_coalesce[d.frame] IS NULL THEN 0 ELSE 16 END,
             asked[d.place], 'cancelled', f_timeout[d.frame], f_run_after[d.frame], f_deadline[d.frame],
             'dependency_failed', causes[d.place]
         FROM (

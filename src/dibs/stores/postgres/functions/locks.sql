@@ -10,8 +10,10 @@ $$ SELECT pg_advisory_xact_lock('dibs.locks'::regclass::oid::integer, 0) $$;
 -- The first lock by name that does not admit a task, or else the first budget; NULL if all do. `p_taken`, `p_extra`: what
 -- others take in the same claim.
 CREATE OR REPLACE FUNCTION dibs.closed_to(p_project text, p_n bigint, p_taken text[], p_extra jsonb) RETURNS text
-LANGUAGE sql AS $$
-    SELECT coalesce(
+LANGUAGE plpgsql AS $$
+BEGIN
+    -- Not in plain SQL, which would be planned anew for every task: that takes a hundred times as long as the look.
+    RETURN coalesce(
         (
             SELECT d.name FROM dibs.needs d LEFT JOIN dibs.locks l ON l.project = p_project AND l.name = d.name
             WHERE d.n = p_n AND NOT (
@@ -21,8 +23,8 @@ LANGUAGE sql AS $$
             ORDER BY d.name LIMIT 1
         ),
         dibs.no_room_in(p_project, p_n, p_extra)
-    )
-$$;
+    );
+END $$;
 
 -- Park ready tasks, whose rows are locked, each on the lock or budget of this name; NULL: unpark it. Whoever waits for a
 -- budget is not passed over by those who take locks.
@@ -45,47 +47,59 @@ BEGIN
 END $$;
 
 -- Of ready tasks, best first, those that a claim gets: their places. What does not get its locks is parked, and `parked`
--- tells it. `again`: some were parked or left out, and there is room for others; look for them and come back. `missed`: some
--- are being changed by somebody else.
+-- tells it. `again`: some were parked or left out, or go with others, and there is room for more; look for them and come
+-- back. `missed`: some are being changed by somebody else.
 -- p_sizes, p_alone: as the claim knows them; NULL for a single one. p_budgets: the project has some. p_wanted: how many were
 -- looked for. p_places: the lanes of these tasks; p_types, p_rooms: of lanes whose type has slots, the type, and how many of
 -- it may be taken. p_agent: who claims, if that has budgets of its own. p_passed: how many tasks it was found before that it
--- cannot pay for; `passed`: how many now, of those that were looked at.
+-- cannot pay for; `passed`: how many now, of those that were looked at. p_most: how many there may be in all (NULL: any
+-- number). p_trials: as the claim has them.
+-- `members`: who goes with those, each with the one (`leaders`: its place in `chosen`) that it goes with.
 CREATE OR REPLACE FUNCTION dibs.admit(
     p_project text, p_ns bigint[], p_sizes integer[], p_alone boolean[], p_limit integer, p_max_bytes bigint, p_at bigint,
     p_budgets boolean, p_wanted integer, p_places integer[], p_types text[], p_rooms integer[],
-    p_agent text, p_passed integer,
-    OUT chosen integer[], OUT parked bigint[], OUT again boolean, OUT missed boolean, OUT passed integer
+    p_agent text, p_passed integer, p_most integer, p_trials integer[],
+    OUT chosen integer[], OUT parked bigint[], OUT again boolean, OUT missed boolean, OUT passed integer,
+    OUT members bigint[], OUT leaders integer[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
+    keyed bigint[] := ARRAY(SELECT w.n FROM dibs.waiting w WHERE w.n = ANY (p_ns) AND w.ties & 16 > 0);
     locking bigint[] := CASE
         WHEN p_budgets THEN p_ns ELSE ARRAY(SELECT DISTINCT d.n FROM dibs.needs d WHERE d.n = ANY (p_ns))
     END;
+    rows bigint[] := locking || keyed;
+    let_in bigint[] := '{}';
+    others record;
     here bigint[];
     names text[] := '{}';
     taken text[] := '{}';
     extra jsonb := '{}';
     size bigint := 0;
+    room integer;
     closed text;
     used text[] := '{}';
     left_out boolean := false;
 BEGIN
     chosen := '{}';
     parked := '{}';
+    members := '{}';
+    leaders := '{}';
     again := true;
     missed := false;
     passed := 0;
     SELECT coalesce(array_agg(f.n), '{}') INTO here FROM (
-        SELECT w.n FROM dibs.waiting w WHERE w.n = ANY (locking) AND w.status = 'ready' AND w.parked_on IS NULL
+        -- (The plain status would tempt a planner to walk through the index of all that are ready.)
+        SELECT w.n FROM dibs.waiting w WHERE w.n = ANY (rows) AND w.status || '' = 'ready' AND w.parked_on IS NULL
         ORDER BY w.n FOR UPDATE SKIP LOCKED
     ) f;
     PERFORM dibs.hold_locks();
     FOR i IN 1 .. cardinality(p_ns) LOOP
+        CONTINUE WHEN p_ns[i] = ANY (members);
         IF cardinality(array_positions(used, p_types[p_places[i]])) >= p_rooms[p_places[i]] THEN
             left_out := true;
             CONTINUE;
         END IF;
-        IF p_ns[i] = ANY (locking) AND NOT p_ns[i] = ANY (here) THEN
+        IF p_ns[i] = ANY (rows) AND NOT p_ns[i] = ANY (here) THEN
             missed := true;
             CONTINUE;
         END IF;
@@ -108,22 +122,47 @@ BEGIN
         chosen := chosen || i;
         used := used || p_types[p_places[i]];
         size := size + p_sizes[i];
+        let_in := let_in || p_ns[i];
         IF p_ns[i] = ANY (locking) THEN
             taken := taken || ARRAY(SELECT d.name FROM dibs.needs d WHERE d.n = p_ns[i]);
         END IF;
         IF p_budgets THEN
-            extra := extra || (
-                SELECT coalesce(jsonb_object_agg(w.name, w.wanted + coalesce((extra->>w.name)::bigint, 0)), '{}')
-                FROM dibs.wishes(p_project, p_ns[i], p_agent) w
-            );
+            extra := dibs.wishes_with(p_project, p_ns[i], p_agent, extra);
         END IF;
-        IF p_alone[i] OR cardinality(chosen) >= p_limit THEN
+        IF p_ns[i] = ANY (keyed) AND p_alone[i] IS NOT TRUE THEN
+            -- (What is NULL does not count.)
+            room := least(
+                99, p_most - cardinality(let_in),
+                p_rooms[p_places[i]] - cardinality(array_positions(used, p_types[p_places[i]]))
+            );
+            size := coalesce(size, (SELECT w.bytes FROM dibs.waiting w WHERE w.n = p_ns[i]));
+            others := dibs.others_of(p_ns[i], let_in, p_trials);
+            FOR j IN 1 .. coalesce(cardinality(others.ns), 0) LOOP
+                EXIT WHEN room <= 0 OR size + others.sizes[j] > p_max_bytes;
+                CONTINUE WHEN p_agent IS NOT NULL AND NOT dibs.can_pay(p_project, others.ns[j], p_agent, extra);
+                IF p_budgets OR others.locking[j] THEN
+                    CONTINUE WHEN dibs.closed_to(p_project, others.ns[j], taken, extra) IS NOT NULL;
+                    taken := taken || ARRAY(SELECT d.name FROM dibs.needs d WHERE d.n = others.ns[j]);
+                END IF;
+                members := members || others.ns[j];
+                leaders := leaders || cardinality(chosen);
+                let_in := let_in || others.ns[j];
+                used := used || p_types[p_places[i]];
+                room := room - 1;
+                size := size + others.sizes[j];
+                IF p_budgets THEN
+                    extra := dibs.wishes_with(p_project, others.ns[j], p_agent, extra);
+                END IF;
+            END LOOP;
+        END IF;
+        IF p_alone[i] OR cardinality(chosen) >= p_limit OR cardinality(let_in) >= p_most THEN
             again := false;
             EXIT;
         END IF;
     END LOOP;
     again := again AND (
-        cardinality(parked) > 0 OR passed > p_passed OR (left_out OR passed > 0) AND cardinality(p_ns) = p_wanted
+        cardinality(parked) > 0 OR passed > p_passed
+        OR (left_out OR passed > 0 OR cardinality(members) > 0) AND cardinality(p_ns) = p_wanted
     );
     IF cardinality(parked) > 0 THEN
         PERFORM dibs.park(p_project, parked, names, p_at);

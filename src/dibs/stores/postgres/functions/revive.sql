@@ -82,7 +82,7 @@ BEGIN
     INSERT INTO dibs.waiting (
         n, rank, priority, boost, fence, updated_at, ready_at, claimed_at, started_at, lease_s, lane, bytes, open, deps,
         weight, ties, solo, status, model, timeout_s, renewed_at, run_after, deadline, overdue, progress, cost_usd,
-        tokens_in, tokens_out, turns, note, usage
+        tokens_in, tokens_out, turns, note, usage, coalesce_key, gathers_until
     )
     SELECT
         b.n, b.rank, b.priority, b.boost, b.fence, at, b.ready_at, b.claimed_at, b.started_at, b.lease_s, b.lane,
@@ -92,7 +92,12 @@ BEGIN
             WHEN b.n = task.n AND p_delay_s > 0 THEN at + round(p_delay_s * 1000000)::bigint
             ELSE b.run_after
         END,
-        b.deadline, b.overdue, b.progress, b.cost_usd, b.tokens_in, b.tokens_out, b.turns, b.note, b.usage
+        b.deadline, b.overdue, b.progress, b.cost_usd, b.tokens_in, b.tokens_out, b.turns, b.note, b.usage,
+        CASE WHEN b.ties & 16 > 0 THEN s.spec::json->>'coalesce_key' END,
+        CASE
+            WHEN b.ties & 16 > 0
+            THEN (extract(epoch FROM (s.spec::json->>'gathers_until')::timestamptz) * 1000000)::bigint
+        END
     FROM back b JOIN dibs.specs s ON s.n = b.n;
     PERFORM dibs.use_lane(l.lane)
     FROM (SELECT DISTINCT w.lane FROM dibs.work w WHERE w.n = ANY (coming) ORDER BY w.lane) l;

@@ -1,0 +1,145 @@
+"""The verbs that end a claim and its group together, in one commit. `Queue` has them.
+
+One by one, the claims in `claim.group` are settled like any other. What a group used is told of its first; of the
+others it is nothing then, so that it is counted once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from dibs import settling
+from dibs.errors import Invalid
+from dibs.model.claim import Claim
+from dibs.model.status import Outcome, Status
+from dibs.requests import agent_text
+from dibs.rules import validation
+from dibs.stores.values import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dibs.errors import DibsError
+    from dibs.model.claim import Settled
+    from dibs.queue import Queue
+    from dibs.stores.values import Settlement
+
+MAX_DELAY_S = 365 * 86_400.0
+MAX_RETRY_AFTER_S = 86_400.0
+
+
+class Coalescing:
+    """How a queue ends what was taken together."""
+
+    async def complete_group(
+        self,
+        claim: Claim,
+        output: Any = None,
+        *,
+        cost: float | None = None,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        turns: int | None = None,
+        model: str | None = None,
+        decision: Any = None,
+    ) -> list[Settled | DibsError]:
+        """As `complete`, for a claim and all in its group: the same output for each.
+
+        An answer or an error each, the claim's own first. Each output is checked against what its own task expects.
+        What was settled one by one before is answered as settling it again is.
+        """
+        queue = cast("Queue", self)
+        used = await queue._used(claim, cost, tokens_in, tokens_out, turns, model, None, None)
+        settlements = []
+        for each, share in _shared(claim, used):
+            over = await queue._over_limit(each, share)
+            done = settling.completed(each, output, usage=share, decision=decision, over=over)
+            settlements.append(await _checked(queue, each, done))
+        return await queue.settle(settlements)
+
+    async def fail_group(
+        self,
+        claim: Claim,
+        error: str,
+        *,
+        reason: str = "error",
+        retry: bool = True,
+        retry_after: Any = None,
+        exit_code: int | None = None,
+        cost: float | None = None,
+        tokens_in: int | None = None,
+        tokens_out: int | None = None,
+        turns: int | None = None,
+        model: str | None = None,
+    ) -> list[Settled | DibsError]:
+        """As `fail`, for a claim and all in its group. Each goes by its own retry policy; those with equal ones come
+        back at the same moment, and so together."""
+        queue = cast("Queue", self)
+        after = (
+            None if retry_after is None else validation.duration_s(retry_after, "retry_after", high=MAX_RETRY_AFTER_S)
+        )
+        text = agent_text(error, "error")
+        cause = validation.text(reason, "reason")
+        code = None if exit_code is None else validation.whole(exit_code, "exit_code", -(2**31), 2**31)
+        used = await queue._used(claim, cost, tokens_in, tokens_out, turns, model, None, None)
+        draw, now = queue.draw(), queue.store.now()
+        settlements = []
+        for each, share in _shared(claim, used):
+            failed = settling.failed(
+                each,
+                text,
+                draw=draw,
+                reason=cause,
+                retry_again=retry,
+                retry_after=after,
+                exit_code=code,
+                usage=share,
+                outcome=Outcome.TIMED_OUT if cause == "timeout" else Outcome.FAILED,
+                crash=cause == "crash",
+                over=await queue._over_limit(each, share),
+                poison=queue.poison,
+                now=now,
+            )
+            settlements.append(failed)
+        return await queue.settle(settlements)
+
+    async def release_group(self, claim: Claim, *, delay: Any = 0) -> list[Settled | DibsError]:
+        """As `release`, for a claim and all in its group."""
+        delay_s = validation.duration_s(delay, "delay", high=MAX_DELAY_S)
+        settlements = [settling.released(each, delay_s=delay_s) for each, _ in _shared(claim, None)]
+        return await cast("Queue", self).settle(settlements)
+
+
+def share_of(used: Usage | None) -> Usage | None:
+    """What is told of the others of a group where this is told of its first: nothing more of all that is known."""
+    if used is None:
+        return None
+    return Usage(
+        cost_usd=None if used.cost_usd is None else 0.0,
+        tokens_in=None if used.tokens_in is None else 0,
+        tokens_out=None if used.tokens_out is None else 0,
+        turns=None if used.turns is None else 0,
+        model=used.model,
+    )
+
+
+def with_groups(claims: Sequence[Claim]) -> list[Claim]:
+    """All claims, each followed by those of its group."""
+    return [each for claim in claims for each in (claim, *claim.group)]
+
+
+def _shared(claim: Claim, used: Usage | None) -> list[tuple[Claim, Usage | None]]:
+    """The claims of a group, each with its share of what was used."""
+    if not isinstance(claim, Claim):
+        raise Invalid("a group is settled by the claim that `claim` answered, not by id and fence.", field="claim")
+    share = share_of(used)
+    return [(claim, used), *((other, share) for other in claim.group)]
+
+
+async def _checked(queue: Queue, claim: Claim, done: Settlement) -> Settlement:
+    """A completion, if it is what its task expects."""
+    if done.next is Status.COMPLETED and settling.runs_commands(claim):
+        from dibs import judging
+
+        return await judging.settlement(queue, claim, done, blocking=queue._blocking)
+    return settling.checked(claim, done, draw=queue.draw, poison=queue.poison)
