@@ -111,7 +111,7 @@ def test_budgets_that_come_and_go_while_agents_work_lose_nothing(url: str) -> No
 
 async def _come_and_go(url: str) -> None:
     draw = random.Random(7)
-    scopes = ["global", "type:a", "user:grace"]
+    scopes = ["global", "type:a", "user:grace", "agent:ada-1"]
 
     async def work(queue: dibs.Queue, name: str) -> None:
         while not over.is_set():
@@ -142,13 +142,20 @@ async def _come_and_go(url: str) -> None:
         while not over.is_set():
             scope, unit = draw.choice(scopes), draw.choice(["usd", "usd", "seconds"])
             with contextlib.suppress(dibs.NotFound):
-                match draw.choice(["set", "set", "raise", "remove"]):
+                match draw.choice(["set", "set", "raise", "remove", "slots", "rate"]):
                     case "set":
-                        await queue.set_budget(scope, draw.choice([0, 0.3, 2]), unit, draw.choice([0, 0.1]))
+                        window = draw.choice([None, None, "day"])
+                        await queue.set_budget(
+                            scope, draw.choice([0, 0.3, 2]), unit, draw.choice([0, 0.1]), window=window
+                        )
                     case "raise":
                         await queue.raise_budget(scope, 0.2, unit)
                     case "remove":
                         await queue.remove_budget(scope, unit)
+                    case "slots":
+                        await queue.set_slots(type="a", slots=draw.choice([None, 1, 3]))
+                    case "rate":
+                        await queue.set_rate("b", draw.choice([None, "200/s"]))
             await asyncio.sleep(0.01)
 
     async def add(queue: dibs.Queue) -> None:
@@ -187,6 +194,8 @@ async def _come_and_go(url: str) -> None:
         assert await queue.store.check() == []
         for budget in await queue.budgets():
             await queue.remove_budget(budget.scope, budget.unit)
+        await queue.set_slots(type="a", slots=None)
+        await queue.set_rate("b", None)
         assert await queue.store.check() == []
         while claims := await queue.claim("last", limit=100):
             for claim in claims:

@@ -138,7 +138,7 @@ class Overflow:
 
     async def claim(self, request: ClaimRequest) -> Claimed:
         claimed = await self.within.claim(request)
-        noticed = [claim for claim in claimed.claims if _is_noticed(claim)]
+        noticed = [claim for leader in claimed.claims for claim in (leader, *leader.group) if _is_noticed(claim)]
         if noticed:
             await self._hand_out(claimed, noticed)
         return claimed
@@ -253,7 +253,7 @@ class Overflow:
             if trouble is not None:
                 lacking[claim.task.id] = trouble
                 continue
-            _fill(claim.task, *claim.group, read=read)
+            _fill(claim.task, read=read)
             claim.inputs = {name: _handed(value, read) for name, value in claim.inputs.items()}
             claim.children = {name: _handed(value, read) for name, value in claim.children.items()}
         if not lacking:
@@ -262,7 +262,8 @@ class Overflow:
             await self.within.settle([_not_now(claim) for claim in noticed if claim.task.id in lacking])
         except DibsError:
             pass  # The leases will end by themselves.
-        claimed.claims = [claim for claim in claimed.claims if claim.task.id not in lacking]
+        groups = ([one for one in (claim, *claim.group) if one.task.id not in lacking] for claim in claimed.claims)
+        claimed.claims = [_together(group) for group in groups if group]
         if not claimed.claims:
             raise next(iter(lacking.values()))
 
@@ -289,6 +290,12 @@ def _not_now(claim: Claim) -> Settlement:
     return given_back
 
 
+def _together(claims: list[Claim]) -> Claim:
+    """What is left of a group: the first has the others in its group."""
+    first, *first.group = claims
+    return first
+
+
 def _is_noticed(claim: Claim) -> bool:
     """Whether a claim may have something that lies elsewhere; most have nothing of the kind."""
     task = claim.task
@@ -296,7 +303,6 @@ def _is_noticed(claim: Claim) -> bool:
         (type(task.payload) is dict and large.MARK in task.payload)
         or claim.inputs
         or claim.children
-        or claim.group
         or task.artifacts
         or task.output is not None
     )
@@ -304,9 +310,8 @@ def _is_noticed(claim: Claim) -> bool:
 
 def _light(claim: Claim) -> list[Kept]:
     """What a claim carries that lies elsewhere; what is too heavy for that stays a name."""
-    tasks = (claim.task, *claim.group)
-    values = [value for task in tasks for value in (task.payload, task.output)]
-    found = _kept(*values, *claim.inputs.values(), *claim.children.values())
+    task = claim.task
+    found = _kept(task.payload, task.output, *claim.inputs.values(), *claim.children.values())
     return [kept for kept in found if kept.size <= MAX_INPUT_BYTES]
 
 

@@ -143,6 +143,12 @@ class AgentBudgets(Topic):
         claims = await queue.claim("ada", limit=5)
         assert [claim.task.max_cost for claim in claims] == [0.1, 0.1]
 
+    async def test_many_that_are_passed_over_before_a_type_with_one_slot(self, queue: Queue) -> None:
+        await queue.set_slots(type="job", slots=1)
+        await queue.set_budget(ADA, 1.0)
+        await queue.add_many([NewTask("job", max_cost=2, priority=1)] * 60 + [NewTask("job", max_cost=0.1)])
+        assert [claim.task.max_cost for claim in await queue.claim("ada", limit=2)] == [0.1]
+
     async def test_a_solo_task_that_is_passed_over_ends_no_batch(self, queue: Queue) -> None:
         await queue.set_budget(ADA, 1.0)
         await queue.add("job", max_cost=2, max_attempts=1, priority=40)

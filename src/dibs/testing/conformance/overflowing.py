@@ -152,6 +152,22 @@ class Overflowing(Topic):
         again = await take(here)
         assert (again.task.id, again.task.payload, again.task.attempts) == (task.id, LARGE, 0)
 
+    async def test_of_a_group_who_cannot_be_read_goes_back_and_the_others_are_handed_out_together(
+        self, queue: Queue
+    ) -> None:
+        there, away = at(queue), at(queue)
+        tasks = [await there.add("job", {"text": LARGE}, coalesce_key="k", coalesce_window=0)]
+        tasks += [await there.add("job", {"text": "x"}, coalesce_key="k", coalesce_window=0) for _ in range(2)]
+        claim = await take(away, "job")
+        assert [claim.task.id, *(member.task.id for member in claim.group)] == [task.id for task in tasks[1:]]
+        assert await status(there, tasks[0]) == Status.RETRYING
+        await there.complete_group(claim)
+        again = await there.add("job", {"text": LARGE}, coalesce_key="k", coalesce_window=0)
+        await there.add("job", {"text": LARGE}, coalesce_key="k", coalesce_window=0)
+        claim = await take(there, "job")
+        assert claim.task.id == again.id
+        assert [one.task.payload for one in (claim, *claim.group)] == [{"text": LARGE}] * 2
+
     async def test_what_cannot_be_put_elsewhere_is_kept_by_the_store(self, queue: Queue) -> None:
         away = at(queue, NOWHERE)
         task = await away.add("job", LARGE)

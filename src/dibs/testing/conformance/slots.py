@@ -150,6 +150,13 @@ class Slots(Topic):
         assert await types(queue) == ["render", "render"]
         assert (await queue.get(tasks[0].id)).parked_on == "gpu"
 
+    async def test_many_without_their_lock_are_parked_before_one_gets_the_slot(self, queue: Queue) -> None:
+        await queue.set_slots(type="render", slots=1)
+        await queue.add("code", locks=["gpu"], priority=0)
+        await take(queue)
+        await queue.add_many([NewTask("render", locks=["gpu"], priority=1)] * 400 + [NewTask("render", priority=50)])
+        assert [claim.task.locks for claim in await queue.claim("ada", limit=3)] == [()]
+
     async def test_full_types_are_not_looked_at_so_nothing_is_parked_for_them(self, queue: Queue) -> None:
         await queue.set_slots(type="render", slots=1)
         await queue.add_many([NewTask("render", locks=["gpu"]) for _ in range(3)])

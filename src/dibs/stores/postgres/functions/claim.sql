@@ -75,7 +75,7 @@ DECLARE
     missed boolean := false;
     rooms integer[];
     room integer[];
-    passed integer := 0;
+    spare integer := CASE WHEN p_spends THEN 100 ELSE 0 END;
 BEGIN
     PERFORM pg_advisory_xact_lock('dibs.work'::regclass::oid::integer, hashtext(p_project));
     IF p_raise THEN
@@ -152,8 +152,8 @@ BEGIN
             reads := coalesce(p_reads, array_fill(wanted, ARRAY[cardinality(p_lanes)]));
             unread := array_positions(reads, 0);
             IF rooms IS NOT NULL THEN
-                -- Nobody needs more of a lane than its type has room for, beside what the agent cannot pay for.
-                room := ARRAY(SELECT r.room + passed FROM unnest(rooms) WITH ORDINALITY AS r (room, place) ORDER BY r.place);
+                -- Nobody needs more of a lane than its type has room for, beside what is parked, or passed over, at a time.
+                room := ARRAY(SELECT r.room + spare FROM unnest(rooms) WITH ORDINALITY AS r (room, place) ORDER BY r.place);
                 reads := ARRAY(
                     SELECT least(r.reads, r.room)
                     FROM unnest(reads, room) WITH ORDINALITY AS r (reads, room, place) ORDER BY r.place
@@ -231,9 +231,8 @@ BEGIN
         -- in a budget is parked, what gets no slot left out, and more are looked at in its place.
         admitted := dibs.admit(
             p_project, ranked, sizes, alone, p_limit, p_max_bytes, at, p_budgets, wanted, places, p_types, rooms,
-            CASE WHEN p_spends THEN p_agent END, passed, most, p_trials
+            CASE WHEN p_spends THEN p_agent END, most, p_trials
         );
-        passed := admitted.passed;
         parked := parked || admitted.parked;
         IF NOT admitted.again THEN
             SELECT array_agg(tids[c.place] ORDER BY c.nth), array_agg(ranked[c.place] ORDER BY c.nth),
@@ -249,7 +248,10 @@ BEGIN
             END IF;
             EXIT;
         END IF;
-        wanted := greatest(100, 4 * wanted);
+        IF wanted < 100 OR cardinality(ranked) >= wanted THEN
+            wanted := least(1000000, greatest(100, 4 * wanted));
+        END IF;
+        spare := 100;
         tids := NULL;
         ranked := NULL;
         worths := NULL;

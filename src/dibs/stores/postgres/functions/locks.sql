@@ -51,15 +51,14 @@ END $$;
 -- back. `missed`: some are being changed by somebody else.
 -- p_sizes, p_alone: as the claim knows them; NULL for a single one. p_budgets: the project has some. p_wanted: how many were
 -- looked for. p_places: the lanes of these tasks; p_types, p_rooms: of lanes whose type has slots, the type, and how many of
--- it may be taken. p_agent: who claims, if that has budgets of its own. p_passed: how many tasks it was found before that it
--- cannot pay for; `passed`: how many now, of those that were looked at. p_most: how many there may be in all (NULL: any
--- number). p_trials: as the claim has them.
+-- it may be taken. p_agent: who claims, if that has budgets of its own; what it cannot pay for is passed over, up to 100.
+-- p_most: how many there may be in all (NULL: any number). p_trials: as the claim has them.
 -- `members`: who goes with those, each with the one (`leaders`: its place in `chosen`) that it goes with.
 CREATE OR REPLACE FUNCTION dibs.admit(
     p_project text, p_ns bigint[], p_sizes integer[], p_alone boolean[], p_limit integer, p_max_bytes bigint, p_at bigint,
     p_budgets boolean, p_wanted integer, p_places integer[], p_types text[], p_rooms integer[],
-    p_agent text, p_passed integer, p_most integer, p_trials integer[],
-    OUT chosen integer[], OUT parked bigint[], OUT again boolean, OUT missed boolean, OUT passed integer,
+    p_agent text, p_most integer, p_trials integer[],
+    OUT chosen integer[], OUT parked bigint[], OUT again boolean, OUT missed boolean,
     OUT members bigint[], OUT leaders integer[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
@@ -79,6 +78,7 @@ DECLARE
     closed text;
     used text[] := '{}';
     left_out boolean := false;
+    passed integer := 0;
 BEGIN
     chosen := '{}';
     parked := '{}';
@@ -86,7 +86,6 @@ BEGIN
     leaders := '{}';
     again := true;
     missed := false;
-    passed := 0;
     SELECT coalesce(array_agg(f.n), '{}') INTO here FROM (
         -- (The plain status would tempt a planner to walk through the index of all that are ready.)
         SELECT w.n FROM dibs.waiting w WHERE w.n = ANY (rows) AND w.status || '' = 'ready' AND w.parked_on IS NULL
@@ -161,8 +160,7 @@ BEGIN
         END IF;
     END LOOP;
     again := again AND (
-        cardinality(parked) > 0 OR passed > p_passed
-        OR (left_out OR passed > 0 OR cardinality(members) > 0) AND cardinality(p_ns) = p_wanted
+        cardinality(parked) > 0 OR (left_out OR passed > 0 OR cardinality(members) > 0) AND cardinality(p_ns) = p_wanted
     );
     IF cardinality(parked) > 0 THEN
         PERFORM dibs.park(p_project, parked, names, p_at);
