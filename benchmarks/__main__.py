@@ -20,8 +20,8 @@ STORES = ("sqlite", "postgres")
 SIZES = ("tiny", "small", "full")
 
 EPILOGUE = """\
-measures on SQLite:      drain add latency shell claim memory
-measures on PostgreSQL:  raw add bulk drain latency backlog held kill restart graph producers
+measures on SQLite:      drain add latency shell claim gates memory
+measures on PostgreSQL:  raw add bulk drain latency backlog gates held kill restart graph producers
 
 examples:
   python -m benchmarks --store postgres --only drain,add --peers pgqueuer,graphile-worker --size small

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from benchmarks.findings import Figure
 
 if TYPE_CHECKING:
+    from benchmarks.findings import Floor
     from benchmarks.peers.peer import Peer
     from benchmarks.postgres.sizes import Sizes
 
@@ -27,6 +28,8 @@ class Standings:
     skipped: dict[str, str] = field(default_factory=dict)
     """Contestants that this machine could not run at all."""
     versions: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    floors: list[Floor] = field(default_factory=list)
+    """Bounds that a measure knows itself: figures of dibs beside figures of its own."""
 
     def keep(self, name: str, quantity: str, unit: str, samples: list[float]) -> None:
         self.figures[name, quantity] = Figure(f"{quantity}, {name}", unit, tuple(samples))

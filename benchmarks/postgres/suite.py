@@ -20,6 +20,7 @@ from benchmarks.postgres.measures import (
     backlog,
     bulk,
     drain,
+    gates,
     graph,
     held,
     kill,
@@ -44,6 +45,7 @@ CONTESTED: dict[str, ModuleType] = {
     "drain": drain,
     "latency": latency,
     "backlog": backlog,
+    "gates": gates,
     "held": held,
     "kill": kill,
     "restart": restart,
@@ -70,7 +72,7 @@ def run(chosen: Sequence[str], options: argparse.Namespace) -> bool:
             about |= serving.describe()
             contest = Contest(bench, serving)
             interrupted = measured_until_interrupted(contest, ready, chosen, found)
-    kept = floors(found)
+    kept = floors(found) + found.floors
     presenting.show(found, kept, about)
     if interrupted:
         raise KeyboardInterrupt
@@ -142,6 +144,9 @@ def measure_raw(contest: Contest, found: Standings) -> None:
 def measure(contest: Contest, ready: list[Contestant], name: str, found: Standings) -> None:
     """One measure, everybody in turn, as often as there are runs."""
     module = CONTESTED[name]
+    if hasattr(module, "compared"):
+        compare(contest, ready, name, found)
+        return
     taking_part = []
     for contestant in ready:
         if name in contestant.peer.cannot:
@@ -176,6 +181,21 @@ def measure(contest: Contest, ready: list[Contestant], name: str, found: Standin
     for contestant in taking_part:
         for quantity, values in samples[contestant.name].items():
             found.keep(contestant.name, quantity, module.UNITS[quantity], values)
+
+
+def compare(contest: Contest, ready: list[Contestant], name: str, found: Standings) -> None:
+    """A measure that is about dibs alone: figures beside figures of its own."""
+    for contestant in ready:
+        try:
+            here = CONTESTED[name].compared(contest, contestant)
+        except Unable as error:
+            found.absent[contestant.name, name] = str(error)
+        except Exception as error:
+            fail(contest, found, contestant.name, name, error)
+        else:
+            for figure in here.figures:
+                found.keep(contestant.name, figure.name, figure.unit, list(figure.samples))
+            found.floors += here.floors
 
 
 def fail(contest: Contest, found: Standings, who: str, name: str, error: Exception) -> None:

@@ -12,7 +12,7 @@ from benchmarks import machine, report
 from benchmarks.bench import Bench, temporary_folder
 from benchmarks.findings import Findings
 from benchmarks.sqlite import huey
-from benchmarks.sqlite.measures import adding, claiming, drain, latency, memory, shell
+from benchmarks.sqlite.measures import adding, claiming, drain, gates, latency, memory, shell
 from benchmarks.sqlite.sizes import QUICK, Sizes
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ MEASURES: dict[str, Callable[[Bench[Sizes]], Findings]] = {
     "latency": latency.run,
     "shell": shell.run,
     "claim": claiming.run,
+    "gates": gates.run,
     "memory": memory.run,
 }
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from dibs.stores.contract import Store
 
 MAX_REASON_CHARS = 4_000
-MAX_WAIT_S = 30 * 86_400.0
-"""The longest time a breaker may be told to wait or to remember."""
 
 
 class Pausing:
@@ -113,6 +111,8 @@ class Pausing:
         `*` sets what holds for every type without settings of its own. What is left out stays as it was set before,
         else is as for `*`, else: 5 failures in a row, forgotten after 300 s, tried again after 60 s.
         """
+        from dibs.rules.breaker import override_of
+
         wanted = override_of(
             type,
             failure_threshold=failure_threshold,
@@ -161,29 +161,6 @@ class Pausing:
         return await self.store.pauses(self.project), records
 
 
-def override_of(
-    type: str,
-    *,
-    failure_threshold: int | None = None,
-    cooldown_s: Any = None,
-    half_open_after_s: Any = None,
-    enabled: bool = True,
-) -> Override:
-    """What `set_breaker` is to set, checked."""
-    from dibs.rules.breaker import MAX_THRESHOLD, Override
-
-    validation.text(type, "type")
-    if not isinstance(enabled, bool):
-        raise Invalid(f"enabled must be True or False, not {enabled!r:.80}.", field="enabled")
-    limit = failure_threshold
-    return Override(
-        failure_threshold=None if limit is None else validation.whole(limit, "failure_threshold", 1, MAX_THRESHOLD),
-        cooldown_s=_wait_s(cooldown_s, "cooldown_s"),
-        half_open_after_s=_wait_s(half_open_after_s, "half_open_after_s"),
-        enabled=enabled,
-    )
-
-
 def _what(type: str | None, lane: int | None, agent: str | None, everything: bool) -> tuple[str, str]:
     """Scope and name of what is meant: exactly one of these."""
     if not isinstance(everything, bool):
@@ -197,10 +174,6 @@ def _what(type: str | None, lane: int | None, agent: str | None, everything: boo
         return "lane", str(validation.whole(lane, "lane", 1, 2**31 - 1))
     name = type if given[0] == "type" else agent
     return given[0], "" if given[0] == "everything" else validation.text(name, given[0])
-
-
-def _wait_s(value: Any, field: str) -> float | None:
-    return None if value is None else validation.duration_s(value, field, low=0.001, high=MAX_WAIT_S)
 
 
 def _told(type: str, overrides: dict[str, Override], records: dict[str, Record]) -> Breaker:

@@ -70,8 +70,13 @@ def test_import_adds_what_is_to_be_done_and_reports_the_rest(dibs: Run, loki: Pa
         "breakers": {
             "defaults": {"failureThreshold": 5, "cooldownSeconds": 300},
             "overrides": {"ops-security": {"failureThreshold": 3}},
-            "applied": False,
+            "applied": True,
         },
+    }
+    found = {breaker["type"]: breaker for breaker in dibs("breaker", "ls", "--json", ok=True).json}
+    assert {type: (each["enabled"], each["failure_threshold"], each["cooldown_s"]) for type, each in found.items()} == {
+        "*": (True, 5, 300),
+        "ops-security": (True, 3, 300),
     }
     tasks = {found["ref"]: found for found in dibs("ls", "--json", ok=True).json["items"]}
     assert (tasks["build"]["status"], tasks["build"]["priority"], tasks["build"]["agent"]) == ("ready", 0, None)
@@ -85,12 +90,49 @@ def test_import_tells_a_person_the_same(dibs: Run, loki: Path) -> None:
         "added\t2 (1 in-progress, 1 pending)",
         "there already\t0",
         "left out\t1 completed, 1 dead-letter, 1 cancelled",
+        "breakers\t5 failures, ops-security: 3 failures (from circuit-breakers.yaml; set)",
     ]
     assert "--dead-letters adds them" in told.err
     assert "because they wait for a task that was: stuck." in told.err
-    assert "circuit-breakers.yaml is not applied" in told.err
-    assert "5 failures, ops-security: 3 failures" in told.err
     assert dibs("import", loki, ok=True).out.splitlines()[:2] == ["added\t0", "there already\t2"]
+
+
+def test_a_dry_run_sets_no_breakers(dibs: Run, loki: Path) -> None:
+    report = dibs("import", loki, "--dry-run", "--json", ok=True).json
+    assert report["breakers"]["applied"] is False
+    assert "(from circuit-breakers.yaml; not set, dry run)" in dibs("import", loki, "--dry-run", ok=True).out
+    [every] = dibs("breaker", "ls", "--json", ok=True).json
+    assert (every["own"], every["enabled"]) == (False, False)
+
+
+def test_export_writes_how_breakers_are_set(dibs: Run, loki: Path, tmp_path: Path) -> None:
+    dibs("import", loki, ok=True)
+    dibs("breaker", "set", "lint", "--off", ok=True)
+    out = tmp_path / "out" / ".loki"
+    report = dibs("export", out, "--json", ok=True).json
+    assert (report["breakers"], report["breakers_off"]) == (["*", "ops-security"], ["lint"])
+    assert (out / "config" / "circuit-breakers.yaml").read_text() == (
+        "defaults:\n  failureThreshold: 5\n  cooldownSeconds: 300\n  halfOpenAfter: 60\n"
+        "overrides:\n  ops-security:\n    failureThreshold: 3\n"
+    )
+    told = dibs("export", out, "--force", ok=True)
+    assert told.out.splitlines()[-1] == "circuit-breakers.yaml\t*, ops-security"
+    assert "Breakers that are off, for which Loki has no word, were left out: lint." in told.err
+
+
+def test_export_does_not_replace_settings_unasked(dibs: Run, tmp_path: Path) -> None:
+    settings = tmp_path / ".loki" / "config" / "circuit-breakers.yaml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text("defaults: {}\n")
+    dibs("export", tmp_path / ".loki", ok=True)
+    assert settings.read_text() == "defaults: {}\n", "nobody set any here: there is nothing to say"
+    dibs("breaker", "set", "*", ok=True)
+    for name in ("pending", "in-progress", "completed", "dead-letter", "cancelled"):
+        (tmp_path / ".loki" / "queue" / f"{name}.json").unlink()
+    refused = dibs("export", tmp_path / ".loki", "--json")
+    assert (refused.code, refused.error["field"]) == (5, "dir")
+    assert settings.read_text() == "defaults: {}\n"
+    assert not list((tmp_path / ".loki" / "queue").iterdir())
 
 
 def test_dead_letters_come_as_new_work_when_asked_for(dibs: Run, loki: Path) -> None:
@@ -124,7 +166,8 @@ def test_export_writes_all_and_counts_each_file(dibs: Run, tmp_path: Path) -> No
     root = tmp_path / "out"
     report = dibs("export", "--format", "loki", root, "--json", ok=True).json
     files = dict.fromkeys((f"{queue}.json" for queue in QUEUES), 0) | {"pending.json": 2}
-    assert report == {"format": "loki", "dir": str(root), "tasks": 2, "files": files}
+    told = {"format": "loki", "dir": str(root), "tasks": 2, "files": files, "breakers": [], "breakers_off": []}
+    assert report == told
     [code, review] = read(root)["pending"]
     assert (code["id"], code["priority"], review["dependencies"]) == (first, 8, [first])
     assert dibs("export", root, "--force", ok=True).out.splitlines()[0] == "pending.json\t2"
@@ -223,6 +266,8 @@ def pending(**fields: Any) -> Callable[[Path], object]:
         (bad("config/circuit-breakers.yaml", "defaults: [1"), 2, "dir", ["circuit-breakers.yaml"]),
         (bad("config/circuit-breakers.yaml", "defaults: {failureThreshold: five}"), 2, "failureThreshold",
          ["circuit-breakers.yaml", "defaults.failureThreshold"]),
+        (bad("config/circuit-breakers.yaml", "overrides: {code: {failureThreshold: 0}}"), 2, "failure_threshold",
+         ["circuit-breakers.yaml: code: failure_threshold"]),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("dry", [False, True])

@@ -19,7 +19,7 @@ class Faulty:
         self._store = store
         self._failing = failing
         self._when = when
-        self.calls = 0
+        self.called: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
@@ -27,8 +27,8 @@ class Faulty:
             return found
 
         async def call(*args: Any, **kwargs: Any) -> Any:
-            self.calls += 1
-            fails = self.calls == self._failing
+            self.called.append(name)
+            fails = len(self.called) == self._failing
             if fails and self._when == "before":
                 raise Unavailable("The store is away.")
             answer = await found(*args, **kwargs)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dibs.errors import Invalid
 from dibs.model.instants import seconds
 from dibs.model.status import Outcome
 from dibs.rules import breaker
@@ -192,3 +193,23 @@ def test_what_is_left_out_stays_as_it_was_set(
 ) -> None:
     known = None if before is None else Override(**before)
     assert breaker.merged(known, Override(**wanted)) == Override(**merged)
+
+
+def test_what_is_set_for_a_breaker_is_checked() -> None:
+    wanted = breaker.override_of("code", failure_threshold=3, cooldown_s="5m", enabled=False)
+    assert wanted == Override(failure_threshold=3, cooldown_s=300.0, enabled=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "field"),
+    [
+        ({"failure_threshold": 0}, "failure_threshold"),
+        ({"cooldown_s": "soon"}, "cooldown_s"),
+        ({"half_open_after_s": 0}, "half_open_after_s"),
+        ({"enabled": "yes"}, "enabled"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(options: dict[str, Any], field: str) -> None:
+    with pytest.raises(Invalid) as refused:
+        breaker.override_of("code", **options)
+    assert refused.value.field == field

@@ -179,6 +179,27 @@ def test_why_has_nothing_to_advise_where_there_is_room_by_now() -> None:
     assert blocker.help == "it will be offered again in a moment"
 
 
+def test_why_says_for_whom_a_budget_is_saved() -> None:
+    saved = budget(limit=1_000_000, saved_for="task_2")
+    assert "saved for task_2, which needs more" in budgets.explain(Task(id="task_1", type="a"), saved)[0]
+    assert "saved for" not in budgets.explain(Task(id="task_2", type="a"), saved)[0]
+
+
+@pytest.mark.parametrize(("spent", "wanted", "could"), [(0, 10, True), (5, 5, True), (6, 5, False), (0, 11, False)])
+def test_saving_is_worth_it_while_it_could_fit_into_a_budget_of_ten(spent: int, wanted: int, could: bool) -> None:
+    assert budgets.could_fit(limit=10, spent=spent, wanted=wanted) is could
+
+
+@pytest.mark.parametrize(
+    ("parked_on", "offered", "kept"),
+    [("budget:x:usd", 99, True), ("repo", 0, False), (None, 0, True), (None, budgets.OFFERED, False)],
+)
+def test_a_budget_is_saved_while_its_task_waits_there_or_may_soon_be_claimed(
+    parked_on: str | None, offered: int, kept: bool
+) -> None:
+    assert budgets.is_kept(parked_on, "budget:x:usd", offered) is kept
+
+
 def test_a_budget_that_is_not_there_is_named() -> None:
     assert "There is no budget type:a in usd" in str(budgets.no_budget("type:a", "usd"))
 

@@ -245,20 +245,37 @@ class Schemas:
 
         self._portal.run(create())
         self._run(f"CREATE SCHEMA {schema}_first")
-        tables = [row[0] for row in self._run(f"SELECT tablename FROM pg_tables WHERE schemaname = '{schema}'")]
+        self.remember(schema)
+        return schema
+
+    def remember(self, schema: str) -> None:
+        """From now on it is lent as it is now."""
+        tables = [
+            row[0]
+            for row in self._run(
+                f"SELECT relname FROM pg_class WHERE relnamespace = '{schema}'::regnamespace"
+                " AND relkind IN ('r', 'p') AND NOT relispartition"
+            )
+        ]
         emptying = ["SET lock_timeout = '10s'", *(f"DELETE FROM {schema}.{table}" for table in tables)]
         for table in tables:
+            self._run(f"DROP TABLE IF EXISTS {schema}_first.{table}")
             self._run(f"CREATE TABLE {schema}_first.{table} AS TABLE {schema}.{table}")
             if self._run(f"SELECT 1 FROM {schema}.{table} LIMIT 1"):
+                [[columns]] = self._run(
+                    "SELECT string_agg(quote_ident(attname), ', ') FROM pg_attribute"
+                    f" WHERE attrelid = '{schema}.{table}'::regclass AND attnum > 0 AND NOT attisdropped"
+                    " AND attgenerated = ''"
+                )
                 emptying.append(
-                    f"INSERT INTO {schema}.{table} OVERRIDING SYSTEM VALUE SELECT * FROM {schema}_first.{table}"
+                    f"INSERT INTO {schema}.{table} ({columns}) OVERRIDING SYSTEM VALUE"
+                    f" SELECT {columns} FROM {schema}_first.{table}"
                 )
         for name, value in self._run(
             f"SELECT sequencename, coalesce(last_value, 0) FROM pg_sequences WHERE schemaname = '{schema}'"
         ):
             emptying.append(f"SELECT setval('{schema}.{name}', {max(value, 1)}, {value > 0})")
         self._emptying[schema] = "; ".join(emptying)
-        return schema
 
     def _run(self, sql: str) -> Any:
         async def run() -> Any:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from dibs import settling
+from dibs.artifacts.overflow import beneath
 from dibs.errors import DibsError
 from dibs.model.status import Status
 from dibs.model.task import NewTask
@@ -46,7 +47,7 @@ def on(url: str, test: Callable[[Queue], Awaitable[None]]) -> None:
 
 
 def engine_of(queue: Queue) -> Any:
-    store = queue.store
+    store = beneath(queue.store)
     assert isinstance(store, PostgresStore)
     return store._engine
 

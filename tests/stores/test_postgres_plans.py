@@ -505,6 +505,27 @@ def test_groups_cost_the_claims_of_others_nothing() -> None:
     asyncio.run(story())
 
 
+def test_budgets_of_other_types_are_looked_at_once_for_each_claim_not_for_each_task() -> None:
+    async def story() -> None:
+        async with fresh_queue() as queue:
+            for number in range(20):
+                await queue.set_budget(f"type:dear-{number}", 1)
+            await queue.add_many([NewTask("job") for _ in range(3 * LIMIT)])
+            assert len(await queue.claim("ada", limit=LIMIT)) == LIMIT
+            claims: list[Claim] = []
+
+            async def claim() -> None:
+                claims.extend(await queue.claim("ada", limit=LIMIT))
+
+            read = await read_by(queue, claim)
+            assert len(claims) == LIMIT
+            assert sum(read[index][0] for index in ("budgets_pkey", "budgets_scope")) <= 4
+            assert read["budgets"][1] == read["reserves_pkey"][1] == 0
+            assert read["waiting_pkey"][1] <= LIMIT
+
+    asyncio.run(story())
+
+
 def test_tasks_parked_behind_a_lock_cost_the_claims_of_others_nothing() -> None:
     async def story() -> None:
         async with fresh_queue() as queue:

@@ -14,15 +14,9 @@ from typing import Any
 
 from dibs.cli.values import MAX_BYTES, read_file
 from dibs.errors import Invalid
-from dibs.pausing import override_of
-from dibs.rules.breaker import EVERY
+from dibs.rules.breaker import EVERY, override_of
 
 FIELDS = ("failure_threshold", "cooldown_s", "half_open_after_s", "enabled")
-LOKIS = {
-    "failureThreshold": "failure_threshold",
-    "cooldownSeconds": "cooldown_s",
-    "halfOpenAfter": "half_open_after_s",
-}
 
 
 def read_settings(path: str) -> dict[str, dict[str, Any]]:
@@ -77,11 +71,6 @@ def _ours(breakers: Any, path: str) -> dict[str, dict[str, Any]]:
 
 
 def _lokis(content: dict[str, Any], path: str) -> dict[str, dict[str, Any]]:
-    from dibs.loki.breakers import read_breakers
+    from dibs.loki.breakers import read_breakers, settings_of
 
-    found = read_breakers(content, path)
-    named = {EVERY: found["defaults"], **found["overrides"]}
-    return {
-        type: {ours: settings[theirs] for theirs, ours in LOKIS.items() if theirs in settings}
-        for type, settings in named.items()
-    }
+    return settings_of(read_breakers(content, path), path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import json
 
 from dibs.errors import Invalid
+from dibs.loki import breakers
 from dibs.loki.folder import find_folder
 from dibs.loki.format import PENDING, QUEUES, file_of
 from dibs.loki.mapping import KEY, QUEUE_OF, to_loki
@@ -35,7 +36,8 @@ def export(
     progress: Callable[[int], None] = lambda _: None,
     **wanted: Any,
 ) -> dict[str, int]:
-    """Write the queue's tasks (those that `find(**wanted)` finds) to Loki's files at `path`; how many in each file.
+    """Write the queue's tasks (those that `find(**wanted)` finds) to Loki's files at `path`; how many in each file. And
+    how its circuit breakers are set, if somebody set any.
 
     Files that are there are replaced only by `force` (else `Conflict`). A task that waits for one that is not wanted is
     `Invalid`: Loki would never run it.
@@ -43,8 +45,9 @@ def export(
     if os.path.exists(path) and not os.path.isdir(path):
         raise Invalid(f"{path!r} is not a folder; name the .loki folder.", field="dir")
     folder = find_folder(path)
+    settings, _ = breakers.written(queue.breakers())
     if not force:
-        refuse_overwriting(folder)
+        refuse_overwriting(folder, settings)
     tasks = _read(queue, progress, wanted)
     names = loki_ids(tasks)
     kinds = _Kinds(queue)
@@ -56,7 +59,7 @@ def export(
             task.payload, task.output = whole.payload, whole.output
         written = to_loki(task, names[task.id], dependencies=parents, after_ended=ended, history=_history(queue, task))
         files[QUEUE_OF[task.status]].append(json.encode(written))
-    write_folder(folder, files, force=force)
+    write_folder(folder, files, force=force, settings=settings)
     return {file_of(name): len(files[name]) for name in QUEUES}
 
 

@@ -20,23 +20,47 @@ if TYPE_CHECKING:
     from dibs.loki.folder import Folder
 
 
-def refuse_overwriting(folder: Folder) -> None:
-    """`Conflict` if any of the five is there."""
+def refuse_overwriting(folder: Folder, settings: bytes | None = None) -> None:
+    """`Conflict` if any of the five is there, or `settings` are to be written where others are."""
     present = folder.present()
     if present:
         raise Conflict(f"{folder.queue} holds {', '.join(present)} already; --force replaces all five.", field="dir")
+    if settings is not None and os.path.lexists(folder.breakers):
+        raise Conflict(f"{folder.breakers} is there already; --force replaces it too.", field="dir")
 
 
-def write_folder(folder: Folder, files: Mapping[str, Sequence[bytes]], *, force: bool = False) -> None:
-    """Replace all five files by these tasks, under the lock. `Unavailable` if they cannot be written."""
+def write_folder(
+    folder: Folder, files: Mapping[str, Sequence[bytes]], *, force: bool = False, settings: bytes | None = None
+) -> None:
+    """Replace all five files by these tasks, under the lock, and the file about circuit breakers, if there is something
+    to say. `Unavailable` if they cannot be written."""
     with locked(folder.lock):
         if not force:
-            refuse_overwriting(folder)
+            refuse_overwriting(folder, settings)
         try:
             os.makedirs(folder.queue, exist_ok=True)
+            if settings is not None:
+                _replace(folder.breakers, settings)
             _replace_all(folder, files)
         except OSError as error:
             raise Unavailable(f"{error.filename or folder.queue} cannot be written: {error.strerror}.") from None
+
+
+def _replace(path: str, content: bytes) -> None:
+    """One file, old or new, whole in both cases."""
+    above, name = os.path.split(path)
+    os.makedirs(above, exist_ok=True)
+    fresh = os.path.join(above, f".{name}.dibs")
+    try:
+        with open(fresh, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, path)
+    finally:
+        if os.path.exists(fresh):
+            os.unlink(fresh)
+    _sync_folder(above)
 
 
 def _replace_all(folder: Folder, files: Mapping[str, Sequence[bytes]]) -> None:

@@ -127,7 +127,8 @@ class Budget(Struct, kw_only=True):
     """What may be used of a unit within a scope, and what was: `spent` by attempts that ended, `reserved` by others.
 
     `unpriced` of those that ended did not say what they cost; they count as much as they had reserved. `waiting` tasks
-    do not fit. With a `window` (`day`) it begins anew at `ends_at`, midnight in `timezone`; the rest is of this window.
+    do not fit. What is left may be saved for one that was passed over (`saved_for`). With a `window` (`day`) it begins
+    anew at `ends_at`, midnight in `timezone`; the rest is of this window.
     """
 
     scope: str
@@ -142,6 +143,7 @@ class Budget(Struct, kw_only=True):
     window: str | None = None
     timezone: str | None = None
     ends_at: datetime | None = None
+    saved_for: str | None = None
 
 
 class Stats(Struct, kw_only=True):

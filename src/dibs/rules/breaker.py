@@ -22,14 +22,18 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
+from dibs.errors import Invalid
 from dibs.model.instants import seconds
 from dibs.model.status import Outcome
+from dibs.rules import validation
 
 EVERY = "*"
 """The type that stands for all without settings of their own."""
 
 MAX_THRESHOLD = 1_000
 """The most failures a breaker may wait for; so many instants are kept at most."""
+MAX_WAIT_S = 30 * 86_400.0
+"""The longest time a breaker may be told to wait or to remember."""
 
 BY_HAND = "opened by hand"
 PROBE_FAILED = "its probe failed"
@@ -64,6 +68,31 @@ class Override(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cooldown_s: float | None = None
     half_open_after_s: float | None = None
     enabled: bool | None = None
+
+
+def override_of(
+    type: str,
+    *,
+    failure_threshold: int | None = None,
+    cooldown_s: Any = None,
+    half_open_after_s: Any = None,
+    enabled: bool = True,
+) -> Override:
+    """What is to be set for a breaker, checked: Invalid names the field."""
+    validation.text(type, "type")
+    if not isinstance(enabled, bool):
+        raise Invalid(f"enabled must be True or False, not {enabled!r:.80}.", field="enabled")
+    limit = failure_threshold
+    return Override(
+        failure_threshold=None if limit is None else validation.whole(limit, "failure_threshold", 1, MAX_THRESHOLD),
+        cooldown_s=_wait_s(cooldown_s, "cooldown_s"),
+        half_open_after_s=_wait_s(half_open_after_s, "half_open_after_s"),
+        enabled=enabled,
+    )
+
+
+def _wait_s(value: Any, field: str) -> float | None:
+    return None if value is None else validation.duration_s(value, field, low=0.001, high=MAX_WAIT_S)
 
 
 class Settings(Struct, frozen=True, kw_only=True):

@@ -48,6 +48,12 @@ PASSED_OVER = 100
 BROKE = "budget"
 """Why a claim got nothing whatever there is: its agent has a budget that is used up."""
 
+PASSED_OVER_S = 60.0
+"""A task that has been ready for so long, and is the best of its lane that waits, is not passed over any more."""
+
+OFFERED = 12
+"""How often `unpark` finds what was saved for a task unclaimed, before it is for others again."""
+
 MAX_SCOPE_CHARS = 300
 MAX_COST = 1e9
 MAX_COUNT = 10**15
@@ -163,6 +169,16 @@ def is_used_up(*, limit: int, taken: int) -> bool:
     return taken >= limit
 
 
+def could_fit(*, limit: int, spent: int, wanted: int) -> bool:
+    """Whether so much could be reserved once nobody else has reserved anything: worth saving for."""
+    return spent + wanted <= limit
+
+
+def is_kept(parked_on: str | None, name: str, offered: int) -> bool:
+    """Whether a budget is still saved for a ready task: it is parked there, or may be claimed, but not for ever."""
+    return parked_on == name or (parked_on is None and offered < OFFERED)
+
+
 def charge(told: int | None, reserved: int, *, sure: bool, given_back: bool) -> tuple[int, bool]:
     """What the end of a claim is charged, and whether that is what it cost.
 
@@ -204,6 +220,7 @@ def shown(
     window: Window | None = None,
     ends_at: int | None = None,
     now: int = 0,
+    saved_for: str | None = None,
 ) -> Budget:
     """A budget as people see it now: amounts in units. One whose window is over begins anew, noted or not."""
     parts = PARTS[unit]
@@ -223,6 +240,7 @@ def shown(
         window=None if window is None else window.per,
         timezone=None if window is None else window.timezone,
         ends_at=None if ends_at is None else from_micros(ends_at),
+        saved_for=saved_for,
     )
 
 
@@ -282,6 +300,8 @@ def explain(task: Task, budget: Budget) -> tuple[str, list[Blocker]]:
         f" and it reserves {in_words(wanted / parts, unit)} {whose}"
     )
     until = budget.ends_at
+    if budget.saved_for not in (None, task.id):
+        detail += f"; what is left is saved for {budget.saved_for}, which needs more and was passed over"
     if wanted > limit:
         detail += "; as it is it can never fit"
         until = None

@@ -109,17 +109,20 @@ Rules that hold for every method:
   was started), `sure` unless a duty settled it or its reason is `crash`, `given_back` if its outcome is one of
   `GIVEN_BACK` or it was never started. A budget is looked at in the commit in which a reservation in it ends or it is
   changed, after the locks: of each lane the tasks parked on it, best first, at most `rules.budgets.LOOKED_AT`, are
-  unparked while they fit beside what is taken and those unparked before; one that another budget or a lock does not
-  admit is parked there instead. Nobody pays for budgets in projects that have none.
+  unparked while they fit beside what is taken and those that are on their way: the better ones of that lane that use
+  it, are ready and not parked (as many are looked at). One that another budget or a lock does not admit is parked there
+  instead. A budget can be *saved for* one task (see `unpark`): while that is ready, what it would reserve counts as
+  taken for everybody else. Nobody pays for budgets in projects that have none.
 - **Budgets of agents** (scope `agent:ID`) are those of whoever claims. A claim whose agent has one that is used up
   (`rules.budgets.is_used_up`) is answered with reason `budget`, if nothing else keeps it from work. Else what it claims
   reserves there, too, and what it has no room for is *passed over*: not looked at for anything else, not parked, ready
   for others as before. After `rules.budgets.PASSED_OVER` of these a claim ends with what it has. A new one counts what
-  its agent holds. Nothing is ever parked on one, and agents without pay nothing for those that have some.
+  its agent holds. Nothing is ever parked on one, none is saved for anybody, and agents without pay nothing for those
+  that have some.
 - **Windows of budgets.** A budget with a window (`rules.windows`) begins anew when that is over: nothing is reserved
-  and nothing spent in it, and it is looked at. What was reserved before ends with its claim and is not charged any
-  more: it was in the window in which the claim was made. From that instant on this holds for every claim; the claim,
-  `promote`, or change of budgets that comes next notes it. Nothing is emitted.
+  and nothing spent in it, and it is looked at; for whom it was saved it is still. What was reserved before ends with
+  its claim and is not charged any more: it was in the window in which the claim was made. From that instant on this
+  holds for every claim; the claim, `promote`, or change of budgets that comes next notes it. Nothing is emitted.
 - **Groups.** The others of a task with a `coalesce_key` are those of its lane with the same key that are ready and not
   parked nor solo, best first, and after them those that gather (`rules.coalescing.gathers`): first those that were
   never ready, in insertion order. A claim that takes such a task looks at the first `rules.coalescing.LOOKED_AT` of
@@ -574,16 +577,24 @@ class Store(Protocol):
 
     async def prune(self, retention_s: float, limit: int) -> int:
         """Delete what ended before now − retention: completed and cancelled tasks with their attempts, edges, journal
-        and questions — a dag only as a whole, never while a live task depends on any of it — and old events, claim ids
-        and agents. Dead letters stay until they are reviewed and the last decision lets go of them
-        (`rules.review.lets_go`); for those, retention counts from that decision. How many tasks."""
+        and questions — a dag only as a whole, never while a live task depends on any of it, or the agent of one has not
+        stopped since it was cancelled — and old events, claim ids and agents. Dead letters stay until they are reviewed
+        and the last decision lets go of them (`rules.review.lets_go`); for those, retention counts from that decision.
+        How many tasks."""
         ...
 
     async def unpark(self, limit: int) -> int:
         """Let tasks that were first parked long ago and are still ready, parked or not, longest first, at most `limit`,
         reserve their locks: in the order of the names, up to the first that is reserved for another. Then look at every
         lock and every budget with parked tasks as in the module's rules. How many were parked although their locks
-        admitted them and nothing had said so, or a budget with room was not looked at to its end."""
+        admitted them and nothing had said so, or a budget with room was not looked at to its end.
+
+        Before that, budgets: one is no longer saved for a task that is not ready, could not fit any more
+        (`rules.budgets.could_fit`), is parked elsewhere, or was found unparked `OFFERED` times before
+        (`rules.budgets.is_kept`). One that is saved for nobody is for the best task of a lane that is parked on it, if
+        that has been ready for `rules.budgets.PASSED_OVER_S` and could fit; of several the one that has been ready
+        longest, then the one inserted first.
+        """
         ...
 
     # Locks

@@ -36,17 +36,26 @@ def export_arguments(parser: ArgumentParser) -> None:
 
 def export(args: Namespace) -> int:
     from dibs.loki import exporting
+    from dibs.loki.breakers import FILE, written
 
     _refuse_other(args)
     wanted = given(args, "type", "tag", "user")
     with looked_into(args) as queue, _Progress("read", args.json) as progress:
         files = exporting.export(queue, args.dir, force=args.force, progress=progress, **wanted)
+        breakers = queue.breakers()
+    settings, off = written(breakers)
+    told = [] if settings is None else [each.type for each in breakers if each.own and each.enabled]
     if args.json:
-        print_json({"format": FORMAT, "dir": args.dir, "tasks": sum(files.values()), "files": files})
+        report = {"format": FORMAT, "dir": args.dir, "tasks": sum(files.values()), "files": files}
+        print_json({**report, "breakers": told, "breakers_off": off})
     else:
-        from dibs.cli.render import print_facts
+        from dibs.cli.output import clean
+        from dibs.cli.render import hint, print_facts
 
-        print_facts((name, f"{count:,}") for name, count in files.items())
+        facts = [(name, f"{count:,}") for name, count in files.items()]
+        print_facts(facts + [(FILE, ", ".join(clean(type) for type in told))] * bool(told))
+        if off:
+            hint(f"Breakers that are off, for which Loki has no word, were left out: {_named(off)}.", always=True)
     return 0
 
 
@@ -65,7 +74,7 @@ def bring_in(args: Namespace) -> int:
 
     _refuse_other(args)
     contents = read_folder(args.dir)
-    breakers = _breakers(contents)
+    breakers, settings = _breakers(contents)
     planned = plan(contents.tasks, dead_letters=args.dead_letters)
     specs = importing.checked(planned)
     if args.dry_run:
@@ -74,6 +83,8 @@ def bring_in(args: Namespace) -> int:
     else:
         with opened(args) as queue, _Progress("added", args.json) as progress:
             counts = importing.add_planned(queue, planned, specs, progress)
+            for type, options in settings.items():
+                queue.set_breaker(type, **options)
     if args.json:
         print_json(_report(args, counts, planned, breakers))
     else:
@@ -90,19 +101,20 @@ def _refuse_other(args: Namespace) -> None:
         raise Invalid(f"format must be {FORMAT}, not {args.format!r}", field="format")
 
 
-def _breakers(contents: Contents) -> dict[str, Any] | None:
-    """What the file about circuit breakers says; None if there is none."""
+def _breakers(contents: Contents) -> tuple[dict[str, Any] | None, dict[str, dict[str, Any]]]:
+    """What the file about circuit breakers says, None if there is none; and what to set for each type."""
     if contents.breakers is None:
-        return None
+        return None, {}
     from dibs.cli.taskfiles import parse_yaml
-    from dibs.loki.breakers import read_breakers
+    from dibs.loki.breakers import read_breakers, settings_of
 
     path = contents.folder.breakers
     try:
         content = parse_yaml(contents.breakers)
     except Invalid as error:
         raise Invalid(f"{path}: {error.message}", field="dir", code=error.code) from None
-    return read_breakers(content, path)
+    said = read_breakers(content, path)
+    return said, settings_of(said, path)
 
 
 def _report(args: Namespace, counts: Counts, planned: Plan, breakers: dict[str, Any] | None) -> dict[str, Any]:
@@ -116,7 +128,7 @@ def _report(args: Namespace, counts: Counts, planned: Plan, breakers: dict[str, 
         "left_out": planned.left_out,
         "stuck": planned.stuck,
         "in_two_files": planned.in_two_files,
-        "breakers": None if breakers is None else {**breakers, "applied": False},
+        "breakers": None if breakers is None else {**breakers, "applied": not args.dry_run},
     }
 
 
@@ -126,11 +138,13 @@ def _tell(args: Namespace, counts: Counts, planned: Plan, breakers: dict[str, An
 
     left_out = ", ".join(f"{count:,} {queue}" for queue, count in planned.left_out.items() if count)
     came_from = ", ".join(f"{count:,} {queue}" for queue, count in counts.added_from.items())
+    facts = [] if breakers is None else [("breakers", _settings(args, breakers))]
     print_facts(
         (
             ("to add" if args.dry_run else "added", f"{counts.added:,}" + (f" ({came_from})" if came_from else "")),
             ("there already", f"{counts.already:,}"),
             ("left out", left_out or "0"),
+            *facts,
         )
     )
     if planned.left_out["dead-letter"]:
@@ -139,12 +153,13 @@ def _tell(args: Namespace, counts: Counts, planned: Plan, breakers: dict[str, An
         hint(f"Left out, because they wait for a task that was: {_named(planned.stuck)}.", always=True)
     if planned.in_two_files:
         hint(f"In two files, of which the one further along counts: {_named(planned.in_two_files)}.", always=True)
-    if breakers is not None:
-        from dibs.loki.breakers import in_words
 
-        says = in_words(breakers)
-        said = says and f" (it says {says})"
-        hint(f"circuit-breakers.yaml is not applied{said}; `dibs breaker apply FILE` does that.", always=True)
+
+def _settings(args: Namespace, breakers: dict[str, Any]) -> str:
+    """What became of the file about circuit breakers."""
+    from dibs.loki.breakers import FILE, in_words
+
+    return f"{in_words(breakers) or 'on'} (from {FILE}; {'not set, dry run' if args.dry_run else 'set'})"
 
 
 def _named(ids: list[str]) -> str:
@@ -187,7 +202,7 @@ COMMANDS = {
         about="""
 Writes every task of the queue to the five files of DIR/queue (pending.json, in-progress.json, completed.json,
 dead-letter.json, cancelled.json), under DIR/state/locks/queue.lock. Nothing changes in the queue: stop its workers if
-somebody else shall go on with the files.
+somebody else shall go on with the files. How circuit breakers are set goes to DIR/config/circuit-breakers.yaml.
 
 Prints how many tasks each file holds.
 """,
@@ -199,6 +214,7 @@ Prints how many tasks each file holds.
         about="""
 Adds the pending and in-progress tasks of DIR/queue; what was in progress is ready again, so stop Loki's agents first.
 Completed and cancelled tasks are left out, and so are dead letters unless asked for. The files stay as they are.
+Circuit breakers are set as DIR/config/circuit-breakers.yaml says.
 
 Importing again adds nothing twice.
 """,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from dibs.model.instants import to_micros
+from dibs.model.instants import seconds, to_micros
 from dibs.model.status import Status
 from dibs.rules import budgets as rules
 from dibs.rules import windows
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from dibs.model.views import Budget
     from dibs.rules.windows import Window
     from dibs.stores.memory.state import Record, State
+    from dibs.stores.values import LaneKey
 
     Name = tuple[str, str]
     """A budget: its project, and what `parked_on` says of it."""
@@ -25,9 +27,55 @@ if TYPE_CHECKING:
 def closed(state: State, record: Record) -> str | None:
     """The first budget, by name, that has no room for this task; None if all have."""
     for (_, name), unit, budget in _of(state, record):
-        if not rules.fits(limit=budget.limit, taken=budget.taken, wanted=_wanted(record, unit, budget)):
+        taken = budget.taken + _aside(state, record, unit, budget)
+        if not rules.fits(limit=budget.limit, taken=taken, wanted=_wanted(record, unit, budget)):
             return name
     return None
+
+
+def _aside(state: State, record: Record, unit: str, budget: BudgetRecord) -> int:
+    """What of a budget is saved for another task."""
+    other = None if budget.saved_for in (None, record.number) else state.numbered.get(budget.saved_for or 0)
+    if other is None or other.status is not Status.READY or (other.number, other.fence) in budget.reserved:
+        return 0
+    return _wanted(other, unit, budget)
+
+
+def save(state: State) -> None:
+    """Save every budget for one of those that were passed over; no longer for whom that is of no use to."""
+    for name, budget in state.budgets.items():
+        unit = name[1].rpartition(":")[2]
+        if budget.saved_for is not None and not _is_kept(state, name, unit, budget):
+            budget.saved_for = None
+            state.roomy[name] = None
+        if budget.saved_for is None:
+            budget.saved_for, budget.offered = _passed_over(state, unit, budget), 0
+            state.changed = True
+
+
+def _is_kept(state: State, name: Name, unit: str, budget: BudgetRecord) -> bool:
+    record = state.numbered.get(budget.saved_for or 0)
+    if record is None or record.status is not Status.READY:
+        return False
+    kept = rules.is_kept(record.parked_on, name[1], budget.offered)
+    budget.offered = budget.offered + 1 if record.parked_on is None else 0
+    return kept and rules.could_fit(limit=budget.limit, spent=budget.spent, wanted=_wanted(record, unit, budget))
+
+
+def _passed_over(state: State, unit: str, budget: BudgetRecord) -> int | None:
+    """The one of the best of each lane that has been ready longest; None: nobody waits for long, or could fit."""
+    best: dict[LaneKey, Record] = {}
+    for record in sorted((state.numbered[number] for number in budget.parked), key=_by_rank):
+        best.setdefault(record.lane, record)
+    before = state.now - seconds(rules.PASSED_OVER_S)
+    waited = [
+        (record.ready_at, record.number)
+        for record in best.values()
+        if record.ready_at is not None
+        and record.ready_at <= before
+        and rules.could_fit(limit=budget.limit, spent=budget.spent, wanted=_wanted(record, unit, budget))
+    ]
+    return min(waited)[1] if waited else None
 
 
 def is_broke(state: State, project: str, agent: str) -> bool:
@@ -56,7 +104,7 @@ def settle(state: State, record: Record, attempt: Attempt, *, sure: bool) -> Non
     """Its claim ended with this attempt: what it used is spent, and the rest is free for others."""
     usage = rules.Usage(attempt.cost_usd, attempt.tokens_in, attempt.tokens_out, attempt.turns)
     started, ended = attempt.started_at, attempt.ended_at
-    seconds = 0 if started is None or ended is None else to_micros(ended) - to_micros(started)
+    micros = 0 if started is None or ended is None else to_micros(ended) - to_micros(started)
     for name, budget in sorted(state.budgets.items(), key=lambda item: item[0]):
         unit = name[1].rpartition(":")[2]
         budget.earlier.pop((record.number, record.fence), None)
@@ -65,7 +113,7 @@ def settle(state: State, record: Record, attempt: Attempt, *, sure: bool) -> Non
             continue
         measured = unit == "seconds"
         amount, priced = rules.charge(
-            seconds if measured else usage.of(unit),
+            micros if measured else usage.of(unit),
             reserved,
             sure=measured or (sure and attempt.reason != "crash"),
             given_back=not measured and (started is None or attempt.outcome in rules.GIVEN_BACK),
@@ -90,7 +138,7 @@ def open_up(state: State) -> int:
 
 
 def _open_up(state: State, name: Name) -> int:
-    """Of each lane the best, as long as they fit beside those that were unparked before."""
+    """Of each lane the best, as long as they fit beside those that are on their way: ready, and not parked."""
     from dibs.stores.memory.locks import closed as closed_to
     from dibs.stores.memory.locks import move
 
@@ -102,17 +150,30 @@ def _open_up(state: State, name: Name) -> int:
     waiting = [state.numbered[number] for number in budget.parked]
     for lane in {record.lane: None for record in waiting}:
         taken = budget.taken
-        best = sorted((r for r in waiting if r.lane == lane), key=lambda record: (record.rank or 0.0, record.number))
-        for record in best[: rules.LOOKED_AT]:
+        for record in _in_line(state, lane, [record for record in waiting if record.lane == lane]):
             wanted = _wanted(record, unit, budget)
-            if not rules.fits(limit=budget.limit, taken=taken, wanted=wanted):
+            aside = _aside(state, record, unit, budget)
+            if not rules.fits(limit=budget.limit, taken=taken + aside, wanted=wanted):
                 continue
-            other = closed_to(state, record)
-            move(state, record, other)
-            if other is None:
+            if record.parked_on is not None:
+                move(state, record, closed_to(state, record))
+                unparked += record.parked_on is None
+            elif not any(budget is each for _, _, each in _of(state, record)):
+                continue
+            # What is saved for it is aside already.
+            if record.parked_on is None and record.number != budget.saved_for:
                 taken += wanted
-                unparked += 1
     return unparked
+
+
+def _in_line(state: State, lane: LaneKey, parked: list[Record]) -> list[Record]:
+    """Those of a lane that are parked and those that are on their way, as many of each as are looked at. Best first."""
+    on_their_way = [state.numbered[number] for _, number in islice(state.lanes.get(lane, ()), rules.LOOKED_AT)]
+    return sorted([*sorted(parked, key=_by_rank)[: rules.LOOKED_AT], *on_their_way], key=_by_rank)
+
+
+def _by_rank(record: Record) -> tuple[float, int]:
+    return record.rank or 0.0, record.number
 
 
 def roll(state: State) -> int:
@@ -163,7 +224,7 @@ def give(
     budget.window, budget.ends_at = window, _ends_at(state, window)
     state.roomy[name] = None
     state.changed = True
-    return _shown(name, budget, state.now)
+    return _shown(state, name, budget)
 
 
 def raise_limit(state: State, project: str, scope: str, unit: str, amount: int) -> Budget:
@@ -173,7 +234,7 @@ def raise_limit(state: State, project: str, scope: str, unit: str, amount: int) 
     budget.limit = min(rules.MOST, budget.limit + amount)
     state.roomy[name] = None
     state.changed = True
-    return _shown(name, budget, state.now)
+    return _shown(state, name, budget)
 
 
 def remove(state: State, project: str, scope: str, unit: str) -> Budget:
@@ -181,7 +242,7 @@ def remove(state: State, project: str, scope: str, unit: str) -> Budget:
     from dibs.stores.memory.locks import move
 
     name, budget = _get(state, project, scope, unit)
-    gone = _shown(name, budget, state.now)
+    gone = _shown(state, name, budget)
     for number in list(budget.parked):
         move(state, state.numbered[number], None)
     del state.budgets[name]
@@ -191,7 +252,7 @@ def remove(state: State, project: str, scope: str, unit: str) -> Budget:
 
 def all_budgets(state: State, project: str) -> list[Budget]:
     """By scope and unit."""
-    found = [_shown(name, budget, state.now) for name, budget in state.budgets.items() if name[0] == project]
+    found = [_shown(state, name, budget) for name, budget in state.budgets.items() if name[0] == project]
     return sorted(found, key=lambda budget: (budget.scope, budget.unit))
 
 
@@ -228,7 +289,9 @@ def _allowance(record: Record) -> rules.Allowance:
     return rules.Allowance(spec.max_cost, spec.max_tokens, spec.max_turns, record.timeout_s, spent)
 
 
-def _shown(name: Name, budget: BudgetRecord, now: int) -> Budget:
+def _shown(state: State, name: Name, budget: BudgetRecord) -> Budget:
+    saved_for = None if budget.saved_for is None else state.numbered.get(budget.saved_for)
+    is_kept = saved_for is not None and saved_for.status is Status.READY
     scope, _, unit = name[1].removeprefix(rules.PREFIX).rpartition(":")
     return rules.shown(
         scope,
@@ -241,7 +304,8 @@ def _shown(name: Name, budget: BudgetRecord, now: int) -> Budget:
         waiting=len(budget.parked),
         window=budget.window,
         ends_at=budget.ends_at,
-        now=now,
+        now=state.now,
+        saved_for=saved_for.id if saved_for is not None and is_kept else None,
     )
 
 

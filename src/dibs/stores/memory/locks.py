@@ -136,6 +136,7 @@ def unpark(state: State, limit: int) -> int:
 
     How many were parked on a lock that admitted them.
     """
+    budgets.save(state)
     before = state.now - seconds(rules.PASSED_OVER_S)
     for number in state.passed_over.until(before)[:limit]:
         _reserve(state, state.numbered[number])

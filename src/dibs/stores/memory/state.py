@@ -221,7 +221,8 @@ class LockRecord(Struct, eq=False):
 
 class BudgetRecord(Struct, eq=False):
     """A budget, in parts: what claims have reserved, by (task number, fence), and who is parked on it. `earlier`: what
-    they reserved in windows that are over."""
+    they reserved in windows that are over. `saved_for` a task that was passed over, and how often that was `offered`
+    it."""
 
     limit: int
     default_reserve: int = 0
@@ -232,6 +233,8 @@ class BudgetRecord(Struct, eq=False):
     reserved: dict[tuple[int, int], int] = field(default_factory=dict)
     parked: dict[int, None] = field(default_factory=dict)
     earlier: dict[tuple[int, int], int] = field(default_factory=dict)
+    saved_for: int | None = None
+    offered: int = 0
 
     @property
     def taken(self) -> int:

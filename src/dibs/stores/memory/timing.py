@@ -149,7 +149,10 @@ def _may_be_pruned(state: State, records: list[Record], before: int) -> bool:
 
 
 def _let_go_at(state: State, record: Record) -> int:
-    """Since when retention counts: its end; of a dead letter, the decision to leave it at that."""
+    """Since when retention counts: its end; of a dead letter, the decision to leave it at that. Never, while the agent
+    of what was cancelled has not stopped."""
+    if record.unwritten:
+        return state.now
     if record.status in _PRUNED:
         return record.ended_at or state.now
     return record.reviewed_at or state.now if review.lets_go(record.resolution) else state.now

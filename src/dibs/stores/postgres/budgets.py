@@ -29,6 +29,7 @@ class _Budget(Struct, array_like=True):
     per: str | None
     zone: str | None
     ends_at: int | None
+    saved_for: str | None
 
 
 class _Spending(Struct, array_like=True):
@@ -127,4 +128,5 @@ def _shown(budget: _Budget, now: int) -> Budget:
         window=None if budget.per is None or budget.zone is None else Window(budget.per, budget.zone),
         ends_at=budget.ends_at,
         now=now,
+        saved_for=budget.saved_for,
     )

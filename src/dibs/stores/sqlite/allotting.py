@@ -49,7 +49,11 @@ WHERE project = ?1 AND (
 _SHOWN = """
 SELECT
     scope, unit, cap, default_reserve, reserved, spent, unpriced, per, zone, ends_at,
-    (SELECT count(*) FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name)
+    (SELECT count(*) FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name),
+    (
+        SELECT t.id FROM locks AS l CROSS JOIN tasks AS t ON t.n = l.reserved_for
+        WHERE l.project = b.project AND l.name = b.name AND t.status = 'ready'
+    )
 FROM budgets AS b WHERE project = ?1 AND (?2 IS NULL OR name = ?2) ORDER BY scope, unit
 """
 _UNPARK = """
@@ -159,6 +163,7 @@ def remove_budget(tx: Transaction, project: str, scope: str, unit: str) -> Budge
         " AND NOT EXISTS (SELECT 1 FROM reserves AS r WHERE r.n = tasks.n)",
         (encode(numbers).decode(),),
     )
+    tx.run("DELETE FROM locks WHERE project = ? AND name = ?", (project, name))
     tx.run("DELETE FROM budgets WHERE project = ? AND name = ?", (project, name))
     if scope.startswith(rules.OF_AGENTS) or gone.window is not None or not tx.row(_ANY, (project,))[0]:
         tx.run(CHANGED)
@@ -200,7 +205,7 @@ def _get(tx: Transaction, project: str, scope: str, unit: str) -> Budget:
 
 
 def _shown(row: Any, now: int) -> Budget:
-    scope, unit, limit, default_reserve, reserved, spent, unpriced, per, zone, ends_at, waiting = row
+    scope, unit, limit, default_reserve, reserved, spent, unpriced, per, zone, ends_at, waiting, saved_for = row
     return rules.shown(
         scope,
         unit,
@@ -213,6 +218,7 @@ def _shown(row: Any, now: int) -> Budget:
         window=None if per is None else Window(per, zone),
         ends_at=ends_at,
         now=now,
+        saved_for=saved_for,
     )
 
 

@@ -26,11 +26,14 @@ if TYPE_CHECKING:
 
     Closed = Callable[[str, Sequence[tuple[int, str | None]]], list[str | None]]
 
-# Of each task (numbers) the budgets it uses, if an agent (NULL: nobody) claims it, and what tells how much an attempt
-# at it would reserve there.
+# Of each task (numbers) the budgets it uses, if an agent (NULL: nobody) claims it, for whom they are saved (`saving`),
+# and what tells how much an attempt at it would reserve there.
 _WISHES = """
 SELECT
-    t.n, b.project, b.name, b.unit, b.cap, b.reserved + b.spent, b.default_reserve, s.spec->>'max_cost',
+    t.n, b.project, b.name, (
+        SELECT o.n FROM locks AS l CROSS JOIN tasks AS o ON o.n = l.reserved_for
+        WHERE l.project = b.project AND l.name = b.name AND o.status = 'ready'
+    ), b.unit, b.cap, b.reserved + b.spent, b.default_reserve, s.spec->>'max_cost',
     s.spec->>'max_tokens', s.spec->>'max_turns', t.timeout_s, t.cost_usd, t.tokens_in, t.tokens_out, t.turns
 FROM json_each(?1) AS j
 CROSS JOIN tasks AS t ON t.n = j.value
@@ -67,9 +70,20 @@ RETURNING n, fence, project, name, amount, window_no = (
 _LANES = """
 SELECT DISTINCT lane FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2
 """
+# Of a lane, those that are parked on a budget, and those that are on their way; at most ?4 of each.
 _BEST = """
-SELECT n, locks FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2 AND lane = ?3
-ORDER BY rank, n LIMIT ?4
+SELECT n, locks, parked FROM (
+    SELECT * FROM (
+        SELECT rank, n, locks, true AS parked FROM tasks INDEXED BY task_parked
+        WHERE project = ?1 AND parked_on = ?2 AND lane = ?3 ORDER BY rank, n LIMIT ?4
+    )
+    UNION ALL
+    SELECT * FROM (
+        SELECT rank, n, locks, false FROM tasks INDEXED BY task_ready
+        WHERE status = 'ready' AND parked_on IS NULL AND lane = ?3 ORDER BY rank, n LIMIT ?4
+    )
+)
+ORDER BY rank, n
 """
 
 
@@ -79,10 +93,11 @@ def is_broke(tx: Transaction, project: str, agent: str) -> bool:
 
 
 class _Room(Struct):
-    """What a budget has, and what is taken of it."""
+    """What a budget has, what is taken of it, and the task for which the rest is saved."""
 
     cap: int
     taken: int
+    saved_for: int | None
 
 
 class _End(Struct):
@@ -125,6 +140,7 @@ class Budgets:
             number,
             project,
             name,
+            saved_for,
             unit,
             cap,
             taken,
@@ -137,32 +153,44 @@ class Budgets:
         ) in self._tx.connection.execute(_WISHES, (encode(missing).decode(), agent)):
             allowance = rules.Allowance(cost, tokens, turns, timeout_s, rules.Usage(*spent))
             self._wishes[number][project, name] = rules.reserve(unit, allowance, default)
-            self._rooms.setdefault((project, name), _Room(cap, taken))
+            self._rooms.setdefault((project, name), _Room(cap, taken, saved_for))
+        self.look_at([room.saved_for for room in self._rooms.values() if room.saved_for is not None], agent)
+
+    def wanted(self, budget: Name, number: int) -> int | None:
+        """What this task would reserve in a budget; None if it does not use it."""
+        self.look_at([number])
+        return self._wishes.get(number, {}).get(budget)
+
+    def _fits(self, budget: Name, number: int, wanted: int, more: int = 0) -> bool:
+        """Whether it fits, beside what is saved for another task and `more`."""
+        room = self._rooms[budget]
+        other = room.saved_for
+        aside = 0 if other is None or other == number else self._wishes[other].get(budget, 0)
+        return rules.fits(limit=room.cap, taken=room.taken + aside + more, wanted=wanted)
 
     def closed(self, number: int) -> str | None:
         """The first budget, by name, that has no room for this task; None if all have, but for those of its agent. It
         was looked at."""
         for budget, wanted in sorted(self._wishes.get(number, {}).items()):
-            if not budget[1].startswith(_OF_AGENTS) and not self._fits(budget, wanted):
+            if not budget[1].startswith(_OF_AGENTS) and not self._fits(budget, number, wanted):
                 return budget[1]
         return None
 
     def can_pay(self, number: int) -> bool:
         """Whether the budgets of the agent that it was looked at for have room for this task."""
         return all(
-            self._fits(budget, wanted)
+            self._fits(budget, number, wanted)
             for budget, wanted in self._wishes.get(number, {}).items()
             if budget[1].startswith(_OF_AGENTS)
         )
 
-    def _fits(self, budget: Name, wanted: int) -> bool:
-        room = self._rooms[budget]
-        return rules.fits(limit=room.cap, taken=room.taken, wanted=wanted)
-
     def take(self, number: int) -> None:
         """A task that fits will reserve. `reserve` writes that, once it has its fence."""
         for budget, wanted in self._wishes.get(number, {}).items():
-            self._rooms[budget].taken += wanted
+            room = self._rooms[budget]
+            room.taken += wanted
+            if room.saved_for == number:
+                room.saved_for = None
 
     def reserve(self, numbers: Iterable[int]) -> None:
         """Tasks that took their share were claimed."""
@@ -234,8 +262,8 @@ class Budgets:
     def moves(self, closed: Closed) -> dict[int, str | None]:
         """Of budgets that may have room, who is unparked (None), or parked on another budget or lock instead.
 
-        Of each lane the best, as long as they fit beside those that were unparked before. `closed` tells what else does
-        not admit tasks, given by number and locks.
+        Of each lane the best, as long as they fit beside those that are on their way. `closed` tells what else does not
+        admit tasks, given by number and locks.
         """
         roomy, self.roomy = sorted(self.roomy), {}
         moved: dict[int, str | None] = {}
@@ -246,17 +274,20 @@ class Budgets:
 
     def _moves(self, budget: Name, lane: int, closed: Closed) -> dict[int, str | None]:
         best = list(self._tx.connection.execute(_BEST, (*budget, lane, rules.LOOKED_AT)))
-        self.look_at(number for number, _ in best)
+        self.look_at(number for number, _, _ in best)
         if budget not in self._rooms:
             return {}
-        room = self._rooms[budget]
-        taken = room.taken
+        coming = 0
         moved: dict[int, str | None] = {}
-        for (number, _), other in zip(best, closed(budget[0], best), strict=True):
-            wanted = self._wishes[number][budget]
-            if not rules.fits(limit=room.cap, taken=taken, wanted=wanted):
+        parked = [(number, locks) for number, locks, is_parked in best if is_parked]
+        others = dict(zip((number for number, _ in parked), closed(budget[0], parked), strict=True))
+        for number, _, is_parked in best:
+            wanted = self._wishes[number].get(budget)
+            if wanted is None or not self._fits(budget, number, wanted, coming):
                 continue
-            moved[number] = other
-            if other is None:
-                taken += wanted
+            if is_parked:
+                moved[number] = others[number]
+            # What is saved for it is aside already.
+            if number != self._rooms[budget].saved_for and (not is_parked or others[number] is None):
+                coming += wanted
         return moved

@@ -312,8 +312,11 @@ class Engine:
             connection.execute("BEGIN")
             try:
                 job.result = job.work(Transaction(connection, self.clock(), Outbox()))
-            finally:
                 connection.execute("COMMIT")
+            finally:
+                # Else nobody could read here any more.
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
         except Exception as error:
             job.fail(self._failure(error))
 

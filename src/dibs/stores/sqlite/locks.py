@@ -54,7 +54,8 @@ ON CONFLICT (n, name) DO UPDATE SET lane = excluded.lane, rank = excluded.rank
 """
 _WANT_NO_MORE = "DELETE FROM wants WHERE n IN (SELECT value FROM json_each(?))"
 _UNRESERVE = """
-UPDATE locks SET reserved_for = NULL WHERE reserved_for IN (SELECT value FROM json_each(?)) RETURNING project, name
+UPDATE locks SET reserved_for = NULL
+WHERE reserved_for IN (SELECT value FROM json_each(?)) AND name NOT GLOB 'budget:*' RETURNING project, name
 """
 _FORGET_USUAL = f"""
 DELETE FROM locks WHERE project = ? AND name = ? AND slots = {rules.SLOTS} AND reserved_for IS NULL

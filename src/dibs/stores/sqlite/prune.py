@@ -24,6 +24,7 @@ _LET_GO_AT = """
 """
 _KEPT = f"""
     ifnull({_LET_GO_AT} >= :before, true)
+    OR t.due_at IS NOT NULL  -- Cancelled, and its agent has not stopped yet.
     OR (t.has_dependents AND EXISTS (
         SELECT 1 FROM edges e CROSS JOIN tasks c ON c.n = e.child
         WHERE e.parent = t.n AND c.status NOT IN ('completed', 'dead_lettered', 'cancelled')))

@@ -8,6 +8,7 @@ from dibs.model.instants import seconds
 from dibs.model.views import Lock, LockHolder
 from dibs.rules import locks as rules
 from dibs.rules.budgets import PREFIX
+from dibs.stores.sqlite import saving
 from dibs.stores.sqlite.jobs import UNKNOWN
 from dibs.stores.sqlite.locks import Locks
 from dibs.stores.sqlite.rows import decode, encode, instant
@@ -21,7 +22,8 @@ INSERT INTO locks (project, name, slots) VALUES (?, ?, ?)
 ON CONFLICT (project, name) DO UPDATE SET slots = excluded.slots
 """
 _KNOWN = """
-SELECT l.name, l.slots, t.id FROM locks AS l LEFT JOIN tasks AS t ON t.n = l.reserved_for WHERE l.project = ?
+SELECT l.name, l.slots, t.id FROM locks AS l LEFT JOIN tasks AS t ON t.n = l.reserved_for
+WHERE l.project = ? AND l.name NOT GLOB 'budget:*'
 """
 _HOLDERS = """
 SELECT h.name, t.id, h.fence, t.agent, t.claimed_at FROM holds AS h CROSS JOIN tasks AS t ON t.n = h.n
@@ -37,6 +39,7 @@ SELECT 1 FROM budgets AS b WHERE EXISTS (
     SELECT 1 FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name
 ) LIMIT 1
 """
+_ANY_SAVED = "SELECT 1 FROM locks WHERE reserved_for IS NOT NULL LIMIT 1"
 _ALL_WAITED_FOR = "SELECT DISTINCT project, parked_on FROM tasks INDEXED BY task_parked WHERE parked_on IS NOT NULL"
 _PASSED_OVER = """
 SELECT n, project, locks, parked_on FROM tasks INDEXED BY task_passed_over
@@ -82,6 +85,7 @@ def unpark(tx: Transaction, limit: int) -> int:
     How many were parked on a lock that admitted them, or on a budget with room.
     """
     locks = Locks(tx)
+    saving.save(tx, locks.budgets)
     _reserve(tx, locks, limit)
     locks.follow()
     for project, name in list(tx.connection.execute(_ALL_WAITED_FOR)):
@@ -94,7 +98,7 @@ def unpark(tx: Transaction, limit: int) -> int:
 
 def unpark_glance(tx: Transaction) -> int | Unknown:
     """0 while nothing is parked, or was."""
-    return UNKNOWN if tx.row(_ANY_PASSED_OVER) or tx.row(_ANY_BROKE) else 0
+    return UNKNOWN if tx.row(_ANY_PASSED_OVER) or tx.row(_ANY_BROKE) or tx.row(_ANY_SAVED) else 0
 
 
 def _reserve(tx: Transaction, locks: Locks, limit: int) -> None:

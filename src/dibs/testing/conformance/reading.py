@@ -29,6 +29,14 @@ class Finding(Topic):
             clock.advance(1)
         assert await found(queue) == [2, 1, 0]
 
+    async def test_nothing_is_found_where_there_is_nothing(self, queue: Queue) -> None:
+        fields = ("type", "tag", "user", "agent", "text", "dag")
+        filters: list[dict[str, Any]] = [{}, *({field: "a"} for field in fields)]
+        for statuses in (None, *Status, list(Status)):
+            for wanted in filters:
+                page = await queue.find(status=statuses, **wanted)
+                assert (page.items, page.cursor) == ([], None)
+
     async def test_each_filter_narrows(self, queue: Queue) -> None:
         dag = await queue.add_dag("One", [NewTask("a", "in dag")])
         alone = await queue.add("b", "tagged", tags=["red", "hot"], user="grace", title="Find the Needle")

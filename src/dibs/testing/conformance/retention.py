@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dibs.errors import NotFound
+from dibs.errors import IllegalTransition, NotFound
 from dibs.model.status import Status
 from dibs.model.task import NewTask
 from dibs.testing.conformance.topic import Topic, events, finish, kill, status, take
@@ -71,6 +71,20 @@ class Retention(Topic):
         assert await queue.prune() == 2
         with pytest.raises(NotFound):
             await queue.get_dag(other_dag.id)
+
+    async def test_what_was_cancelled_stays_until_its_agent_has_stopped(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.add_many([NewTask("job", locks=["repo"]), NewTask("job", locks=["repo"])])
+        claim = await take(queue, lease=3600)
+        await queue.cancel(claim.task)
+        clock.advance(100)
+        assert await queue.store.prune(10, 100) == 0
+        [lock] = await queue.locks()
+        assert [holder.task_id for holder in lock.holders] == [claim.task.id]
+        with pytest.raises(IllegalTransition):
+            await queue.complete(claim)
+        assert await queue.store.prune(10, 100) == 1
+        await take(queue)
+        assert await queue.store.check() == []
 
     async def test_a_key_is_free_again_after_pruning(self, queue: Queue, clock: FakeClock) -> None:
         old = await queue.add("job", 1, key="k")

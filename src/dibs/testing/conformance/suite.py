@@ -32,6 +32,7 @@ from dibs.testing.conformance.limits import Limits
 from dibs.testing.conformance.locks import Locks
 from dibs.testing.conformance.measuring import Measuring
 from dibs.testing.conformance.overflowing import Overflowing
+from dibs.testing.conformance.passing import Passing
 from dibs.testing.conformance.pausing import Pausing
 from dibs.testing.conformance.priorities import Priorities
 from dibs.testing.conformance.providers import Providers
@@ -83,6 +84,7 @@ class StoreConformance(
     Locks,
     Measuring,
     Overflowing,
+    Passing,
     Pausing,
     Priorities,
     Providers,

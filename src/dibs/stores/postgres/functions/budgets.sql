@@ -63,6 +63,27 @@ RETURNS TABLE (name text, cap bigint, taken bigint, wanted bigint) LANGUAGE sql 
         )
 $$;
 
+-- Whether tasks of these lanes may use any budget, but for those of agents. Mostly those are of types: the others are not
+-- looked at one by one.
+CREATE OR REPLACE FUNCTION dibs.uses_budgets(p_project text, p_lanes integer[]) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN EXISTS (
+        SELECT 1 FROM dibs.budgets b WHERE b.project = p_project
+            AND NOT starts_with(b.scope, 'type:') AND NOT starts_with(b.scope, 'agent:')
+    ) OR EXISTS (
+        SELECT 1 FROM dibs.lanes l JOIN dibs.budgets b ON b.project = p_project AND b.scope = 'type:' || l.type
+        WHERE l.id = ANY (p_lanes)
+    );
+END $$;
+
+-- What of a budget is saved for another task than this one.
+CREATE OR REPLACE FUNCTION dibs.aside(p_project text, p_name text, p_n bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    saved bigint := dibs.saved_for(p_project, p_name);
+BEGIN
+    RETURN CASE WHEN saved <> p_n THEN coalesce(dibs.wish_in(p_project, p_name, saved), 0) ELSE 0 END;
+END $$;
+
 -- The first budget by name that has no room for a task; NULL if all have. `p_extra`: what others reserve in the same claim,
 -- by name.
 CREATE OR REPLACE FUNCTION dibs.no_room_in(p_project text, p_n bigint, p_extra jsonb) RETURNS text
@@ -71,17 +92,23 @@ BEGIN
     -- Not in plain SQL, which would be planned anew for every task: that takes longer than the look.
     RETURN (
         SELECT w.name FROM dibs.wishes(p_project, p_n, NULL) w
-        WHERE NOT dibs.fits(w.cap, w.taken + coalesce((p_extra->>w.name)::bigint, 0), w.wanted)
+        WHERE NOT dibs.fits(
+            w.cap, w.taken + coalesce((p_extra->>w.name)::bigint, 0) + dibs.aside(p_project, w.name, p_n), w.wanted
+        )
         ORDER BY w.name LIMIT 1
     );
 END $$;
 
 -- Whether the agent's own budgets have room for a task; `p_extra` as above.
 CREATE OR REPLACE FUNCTION dibs.can_pay(p_project text, p_n bigint, p_agent text, p_extra jsonb) RETURNS boolean
-LANGUAGE sql STABLE AS $$
-    SELECT coalesce(bool_and(dibs.fits(w.cap, w.taken + coalesce((p_extra->>w.name)::bigint, 0), w.wanted)), true)
-    FROM dibs.wishes(p_project, p_n, p_agent) w WHERE starts_with(w.name, 'budget:agent:')
-$$;
+LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN NOT EXISTS (
+        SELECT 1 FROM dibs.wishes(p_project, p_n, p_agent) w
+        WHERE starts_with(w.name, 'budget:agent:')
+            AND NOT dibs.fits(w.cap, w.taken + coalesce((p_extra->>w.name)::bigint, 0), w.wanted)
+    );
+END $$;
 
 -- Whether a budget of this agent is used up.
 CREATE OR REPLACE FUNCTION dibs.is_broke(p_project text, p_agent text) RETURNS boolean LANGUAGE sql STABLE AS $$
@@ -160,7 +187,8 @@ BEGIN
     RETURN EXISTS (SELECT 1 FROM dibs.needs d WHERE d.n = p_n) OR EXISTS (SELECT 1 FROM dibs.reserves r WHERE r.n = p_n);
 END $$;
 
--- Unpark who fits into these budgets: of each lane the best, as long as they fit beside those before them. How many.
+-- Unpark who fits into these budgets: of each lane the best, as long as they fit beside those that are on their way, ready
+-- and not parked. How many.
 -- Needs hold_floors() and hold_locks().
 CREATE OR REPLACE FUNCTION dibs.open_budgets(p_project text, p_names text[], p_at bigint) RETURNS integer LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
@@ -170,6 +198,8 @@ DECLARE
     in_lane integer;
     task record;
     occupied bigint;
+    saved bigint;
+    aside bigint;
     wish bigint;
     other text;
     lanes integer[] := '{}';
@@ -177,6 +207,8 @@ DECLARE
 BEGIN
     FOR b IN SELECT x.* FROM dibs.budgets x WHERE x.project = p_project AND x.name = ANY (p_names) ORDER BY x.name LOOP
         CONTINUE WHEN b.reserved + b.spent >= b.cap;
+        saved := dibs.saved_for(p_project, b.name);
+        aside := coalesce(dibs.wish_in(p_project, b.name, saved), 0);
         FOR in_lane IN
             SELECT a.id FROM dibs.lanes a WHERE a.project = p_project AND EXISTS (
                 SELECT 1 FROM dibs.waiting w
@@ -185,12 +217,28 @@ BEGIN
         LOOP
             occupied := b.reserved + b.spent;
             FOR task IN
-                SELECT w.n, w.rank FROM dibs.waiting w
-                WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = in_lane AND w.parked_on = b.name
-                ORDER BY w.rank, w.n LIMIT 100
+                (SELECT w.n, w.rank, true AS parked FROM dibs.waiting w
+                    WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = in_lane AND w.parked_on = b.name
+                    ORDER BY w.rank, w.n LIMIT 100)
+                UNION ALL
+                (SELECT w.n, w.rank, false FROM dibs.waiting w
+                    WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = in_lane
+                    ORDER BY w.rank, w.n LIMIT 100)
+                ORDER BY rank, n
             LOOP
+                EXIT WHEN occupied >= b.cap;
                 SELECT w.wanted INTO wish FROM dibs.wishes(p_project, task.n, NULL) w WHERE w.name = b.name;
-                CONTINUE WHEN NOT dibs.fits(b.cap, occupied, wish);
+                -- On its way, and in nobody's way here.
+                CONTINUE WHEN NOT FOUND;
+                CONTINUE WHEN NOT dibs.fits(b.cap, occupied + CASE WHEN saved <> task.n THEN aside ELSE 0 END, wish);
+                -- What is saved for it is aside already.
+                IF saved = task.n THEN
+                    wish := 0;
+                END IF;
+                IF NOT task.parked THEN
+                    occupied := occupied + wish;
+                    CONTINUE;
+                END IF;
                 PERFORM 1 FROM dibs.waiting w WHERE w.n = task.n AND w.parked_on = b.name FOR UPDATE SKIP LOCKED;
                 CONTINUE WHEN NOT FOUND;
                 other := dibs.closed_to(p_project, task.n, '{}', '{}');
@@ -339,6 +387,7 @@ BEGIN
         SELECT 1 FROM dibs.budgets b WHERE b.project = p_project AND b.name = called AND b.per IS NOT NULL
     );
     DELETE FROM dibs.reserves r WHERE r.project = p_project AND r.name = called;
+    DELETE FROM dibs.locks l WHERE l.project = p_project AND l.name = called;
     DELETE FROM dibs.budgets b WHERE b.project = p_project AND b.name = called;
     IF FOUND AND (NOT dibs.has_budgets(p_project) OR starts_with(p_scope, 'agent:') OR in_windows) THEN
         PERFORM dibs.change_lanes();
@@ -353,7 +402,7 @@ BEGIN
 END $$;
 
 -- The budgets of a project, by scope and unit, or one of them: `[[scope, unit, limit, default_reserve, reserved, spent,
--- unpriced, waiting, per, zone, ends_at], …]`.
+-- unpriced, waiting, per, zone, ends_at, saved for], …]`.
 CREATE OR REPLACE FUNCTION dibs.budgets_of(p_project text, p_name text) RETURNS text LANGUAGE sql STABLE AS $$
     SELECT coalesce(json_agg(json_build_array(
         b.scope, b.unit, b.cap, b.default_reserve, b.reserved, b.spent, b.unpriced,
@@ -362,7 +411,8 @@ CREATE OR REPLACE FUNCTION dibs.budgets_of(p_project text, p_name text) RETURNS 
                 ON w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id AND w.parked_on = b.name
             WHERE a.project = p_project
         ),
-        b.per, b.zone, b.ends_at
+        b.per, b.zone, b.ends_at,
+        (SELECT s.id FROM dibs.specs s WHERE s.n = dibs.saved_for(p_project, b.name))
     ) ORDER BY b.scope, b.unit), '[]')::text
     FROM dibs.budgets b WHERE b.project = p_project AND (p_name IS NULL OR b.name = p_name)
 $$;

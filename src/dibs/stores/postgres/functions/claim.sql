@@ -76,6 +76,7 @@ DECLARE
     rooms integer[];
     room integer[];
     spare integer := CASE WHEN p_spends THEN 100 ELSE 0 END;
+    paying boolean := false;
 BEGIN
     PERFORM pg_advisory_xact_lock('dibs.work'::regclass::oid::integer, hashtext(p_project));
     IF p_raise THEN
@@ -226,11 +227,16 @@ BEGIN
             END LOOP;
             some_alone := true;
         END IF;
-        EXIT WHEN ranked IS NULL OR (some_locking IS NOT TRUE AND NOT p_budgets AND rooms IS NULL);
+        IF p_budgets AND ranked IS NOT NULL THEN
+            paying := p_spends OR dibs.uses_budgets(
+                p_project, ARRAY(SELECT DISTINCT p_lanes[u.place] FROM unnest(places) AS u (place))
+            );
+        END IF;
+        EXIT WHEN ranked IS NULL OR (some_locking IS NOT TRUE AND NOT paying AND rooms IS NULL);
         -- Some need locks, use budgets, are of a type with slots, or bring others with them. What does not get locks or room
         -- in a budget is parked, what gets no slot left out, and more are looked at in its place.
         admitted := dibs.admit(
-            p_project, ranked, sizes, alone, p_limit, p_max_bytes, at, p_budgets, wanted, places, p_types, rooms,
+            p_project, ranked, sizes, alone, p_limit, p_max_bytes, at, paying, wanted, places, p_types, rooms,
             CASE WHEN p_spends THEN p_agent END, most, p_trials
         );
         parked := parked || admitted.parked;
@@ -369,7 +375,7 @@ BEGIN
     IF some_locking THEN
         PERFORM dibs.take_locks(p_project, ns, fences, at);
     END IF;
-    IF p_budgets THEN
+    IF paying THEN
         PERFORM dibs.reserve(p_project, ns, fences, CASE WHEN p_spends THEN p_agent END);
     END IF;
     IF cardinality(parked) > 0 THEN

@@ -93,5 +93,7 @@ BEGIN
     RETURN (
         SELECT p_extra || coalesce(jsonb_object_agg(w.name, w.wanted + coalesce((p_extra->>w.name)::bigint, 0)), '{}')
         FROM dibs.wishes(p_project, p_n, p_agent) w
+        -- What is saved for it is aside already.
+        WHERE dibs.saved_for(p_project, w.name) IS DISTINCT FROM p_n
     );
 END $$;

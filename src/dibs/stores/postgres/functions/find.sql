@@ -10,7 +10,8 @@ DECLARE
     past CONSTANT bigint := 500000;
     wanted CONSTANT integer := 10 * p_limit;
 BEGIN
-    lowest := greatest(0, least(p_before, (SELECT max(s.n) + 1 FROM dibs.specs s)) - past);
+    -- least() overlooks a NULL: where there are no tasks, nothing is left to walk past.
+    lowest := greatest(0, least(p_before, coalesce((SELECT max(s.n) + 1 FROM dibs.specs s), 0)) - past);
     ns := ARRAY(
         SELECT s.n FROM dibs.specs s
         WHERE s.n < p_before AND s.n >= lowest AND s.project = p_project AND s.type = p_type

@@ -173,6 +173,7 @@ LANGUAGE plpgsql AS $$
 DECLARE
     reserved text[] := ARRAY(
         SELECT l.name FROM dibs.locks l WHERE l.project = p_project AND l.reserved_for = ANY (p_ns)
+            AND NOT starts_with(l.name, 'budget:')
     );
 BEGIN
     INSERT INTO dibs.locks AS l (project, name, holders, fences)
@@ -296,7 +297,9 @@ BEGIN
             );
     END LOOP;
     PERFORM dibs.note_lows(lanes, ranks);
-    IF EXISTS (SELECT 1 FROM dibs.locks x WHERE x.reserved_for = ANY (broke)) THEN
+    IF EXISTS (
+        SELECT 1 FROM dibs.locks x WHERE x.reserved_for = ANY (broke) AND NOT starts_with(x.name, 'budget:')
+    ) THEN
         -- Whoever waits for a budget keeps no lock for himself.
         PERFORM dibs.free_locks(broke, p_at);
     END IF;
@@ -315,6 +318,7 @@ DECLARE
     lock_name text;
     owner bigint;
     project_of record;
+    let_go record;
     unparked integer := 0;
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM dibs.locks) AND NOT EXISTS (SELECT 1 FROM dibs.budgets) THEN
@@ -323,6 +327,7 @@ BEGIN
     PERFORM dibs.hold_floors();
     PERFORM dibs.hold_locks();
     at := coalesce(p_now, dibs.micros());
+    let_go := dibs.save_budgets(at);
     FOR task IN
         SELECT w.n, w.parked_on, a.project FROM dibs.lanes a JOIN dibs.waiting w
             ON w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id
@@ -341,7 +346,14 @@ BEGIN
         END IF;
     END LOOP;
     FOR project_of IN
-        SELECT l.project, array_agg(l.name ORDER BY l.name) AS names FROM dibs.locks l GROUP BY l.project ORDER BY l.project
+        SELECT g.project, array_agg(g.name) AS names FROM unnest(let_go.projects, let_go.names) AS g (project, name)
+        GROUP BY g.project ORDER BY g.project
+    LOOP
+        PERFORM dibs.open_budgets(project_of.project, project_of.names, at);
+    END LOOP;
+    FOR project_of IN
+        SELECT l.project, array_agg(l.name ORDER BY l.name) AS names FROM dibs.locks l
+        WHERE NOT starts_with(l.name, 'budget:') GROUP BY l.project ORDER BY l.project
     LOOP
         unparked := unparked + dibs.open_locks(project_of.project, project_of.names, at);
     END LOOP;
@@ -387,5 +399,6 @@ CREATE OR REPLACE FUNCTION dibs.locks_of(p_project text, p_name text) RETURNS te
         ),
         (SELECT s.id FROM dibs.specs s WHERE s.n = l.reserved_for)
     ) ORDER BY l.name), '[]')::text
-    FROM dibs.locks l WHERE l.project = p_project AND (p_name IS NULL OR l.name = p_name)
+    FROM dibs.locks l
+    WHERE l.project = p_project AND (p_name IS NULL OR l.name = p_name) AND NOT starts_with(l.name, 'budget:')
 $$;

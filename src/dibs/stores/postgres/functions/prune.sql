@@ -1,12 +1,12 @@
 -- Forgetting what ended long ago, in short transactions: whole dags, never while something live depends on any of it.
 
--- Whether a final task has to stay: it ended lately, something live depends on it, or it is a dead letter about which nobody
--- decided, or not long ago, or not what rules.review.lets_go.
+-- Whether a final task has to stay: it ended lately, something live depends on it, its agent has not stopped since it was
+-- cancelled, or it is a dead letter about which nobody decided, or not long ago, or not what rules.review.lets_go.
 CREATE OR REPLACE FUNCTION dibs.is_kept(e dibs.ended, p_before bigint) RETURNS boolean LANGUAGE sql STABLE AS $$
     -- `ties` does not tell: nobody writes there that a dependent was added after a completion.
     SELECT coalesce(CASE
         WHEN e.status IN ('completed', 'cancelled') THEN e.ended_at WHEN e.resolution = 'kept' THEN e.reviewed_at
-    END >= p_before, true) OR EXISTS (
+    END >= p_before, true) OR e.due_at IS NOT NULL OR EXISTS (
         SELECT 1 FROM dibs.edges x JOIN dibs.work w ON w.n = x.child WHERE x.parent = e.n
     )
 $$;

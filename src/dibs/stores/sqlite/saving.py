@@ -1,0 +1,70 @@
+"""Budgets that are saved for a task that was passed over: no longer for whom that is of no use to, then for the next.
+
+Such a budget has a row among the locks, with its own name: `reserved_for` the task, and one more than how often it was
+offered that as `slots`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.model.instants import seconds
+from dibs.rules import budgets as rules
+
+if TYPE_CHECKING:
+    from dibs.stores.sqlite.budgets import Budgets
+    from dibs.stores.sqlite.engine import Transaction
+
+_SAVED = """
+SELECT l.project, l.name, l.slots - 1, t.n, t.status, t.parked_on, b.cap, b.spent
+FROM locks AS l LEFT JOIN tasks AS t ON t.n = l.reserved_for
+LEFT JOIN budgets AS b ON b.project = l.project AND b.name = l.name
+WHERE l.reserved_for IS NOT NULL AND l.name GLOB 'budget:*'
+"""
+_LET_GO = "DELETE FROM locks WHERE project = ? AND name = ?"
+_OFFER = "UPDATE locks SET slots = ?3 + 1 WHERE project = ?1 AND name = ?2"
+_NOT_SAVED = """
+SELECT b.project, b.name, b.cap, b.spent FROM budgets AS b
+WHERE NOT EXISTS (SELECT 1 FROM locks AS l WHERE l.project = b.project AND l.name = b.name) AND EXISTS (
+    SELECT 1 FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name
+)
+"""
+# The best of each lane that are parked on a budget, one seek for each.
+_BEST = """
+WITH RECURSIVE lanes (id) AS (
+    SELECT min(lane) FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2
+    UNION ALL
+    SELECT (
+        SELECT min(lane) FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2 AND lane > lanes.id
+    )
+    FROM lanes WHERE id IS NOT NULL
+)
+SELECT t.ready_at, t.n FROM lanes CROSS JOIN tasks AS t ON t.n = (
+    SELECT n FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2 AND lane = lanes.id
+    ORDER BY rank, n LIMIT 1
+)
+WHERE lanes.id IS NOT NULL AND t.ready_at <= ?3 ORDER BY t.ready_at, t.n
+"""
+_SAVE = "INSERT INTO locks (project, name, reserved_for) VALUES (?, ?, ?)"
+
+
+def save(tx: Transaction, budgets: Budgets) -> None:
+    """Save every budget for one of those that were passed over; no longer for whom that is of no use to."""
+    for project, name, offered, number, status, parked_on, cap, spent in list(tx.connection.execute(_SAVED)):
+        kept = status == "ready" and cap is not None and rules.is_kept(parked_on, name, offered)
+        if kept and _could_fit(budgets, (project, name), number, cap, spent):
+            tx.run(_OFFER, (project, name, offered + 1 if parked_on is None else 0))
+        else:
+            tx.run(_LET_GO, (project, name))
+            budgets.roomy[project, name] = None
+    before = tx.now - seconds(rules.PASSED_OVER_S)
+    for project, name, cap, spent in list(tx.connection.execute(_NOT_SAVED)):
+        for _, number in list(tx.connection.execute(_BEST, (project, name, before))):
+            if _could_fit(budgets, (project, name), number, cap, spent):
+                tx.run(_SAVE, (project, name, number))
+                break
+
+
+def _could_fit(budgets: Budgets, budget: tuple[str, str], number: int, cap: int, spent: int) -> bool:
+    wanted = budgets.wanted(budget, number)
+    return wanted is not None and rules.could_fit(limit=cap, spent=spent, wanted=wanted)

@@ -1,0 +1,134 @@
+"""Whose turn it is at a budget: room is offered once, and nobody is passed over for ever."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dibs.model.task import NewTask
+from dibs.rules.budgets import OFFERED, PASSED_OVER_S
+from dibs.testing.conformance.budgets import budget, parked, sound
+from dibs.testing.conformance.topic import Topic, nothing, take
+
+if TYPE_CHECKING:
+    from dibs.queue import Queue
+    from dibs.testing.clock import FakeClock
+
+
+class Passing(Topic):
+    async def test_room_is_not_offered_again_while_somebody_is_on_his_way_to_it(self, queue: Queue) -> None:
+        await queue.set_budget("type:job", 0.1)
+        tasks = await queue.add_many([NewTask("job", max_cost=0.1) for _ in range(3)])
+        claim = await take(queue)
+        assert await nothing(queue)
+        await queue.complete(claim, cost=0)
+        for _ in range(3):
+            assert await parked(queue) == [tasks[2].id]
+            await sound(queue)
+        await queue.add("job", max_cost=0.05, priority=1)
+        second = await take(queue)
+        assert second.task.max_cost == 0.05
+        await queue.complete(second, cost=0)
+        assert await parked(queue) == [tasks[2].id]
+        assert (await take(queue)).task.id == tasks[1].id
+        await sound(queue)
+
+    async def test_a_large_task_is_not_passed_over_by_small_ones_for_ever(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.set_budget("global", 1.0)
+        await queue.add_many([NewTask("small", max_cost=0.1) for _ in range(10)])
+        running = await queue.claim("ada", limit=10)
+        large = await queue.add("large", max_cost=0.5)
+        assert await nothing(queue)
+        for _ in range(60):
+            clock.advance(5)
+            await queue.store.unpark(100)
+            await queue.add("small", max_cost=0.1, priority=1)
+            await queue.complete(running.pop(0), cost=0.0)
+            claims = await queue.claim("ada", lease=3600)
+            if claims and claims[0].task.id == large.id:
+                break
+            running += claims
+        else:
+            raise AssertionError("it was passed over for five minutes")
+        assert len(running) == 5, "half of the budget was saved for it, and no more"
+        assert (await budget(queue)).saved_for is None
+        await sound(queue)
+
+    async def test_what_is_saved_is_told(self, queue: Queue, clock: FakeClock) -> None:
+        large = await _saved(queue, clock)
+        small = await queue.add("small", max_cost=0.1)
+        assert await nothing(queue, "small")
+        assert (await budget(queue)).saved_for == large
+        assert f"what is left is saved for {large}" in (await queue.why(small.id)).explanation
+        assert "is saved for" not in (await queue.why(large)).explanation
+
+    async def test_nothing_is_saved_for_who_could_never_fit(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.set_budget("global", 1.0)
+        await queue.add_many([NewTask("small", max_cost=0.6), NewTask("large", max_cost=0.5)])
+        await queue.complete(await take(queue, "small"), cost=0.6)
+        assert await nothing(queue)
+        clock.advance(120)
+        await sound(queue)
+        assert (await budget(queue)).saved_for is None
+        await queue.add("small", max_cost=0.1)
+        await take(queue, "small")
+
+    async def test_what_is_saved_is_free_when_its_task_is_cancelled(self, queue: Queue, clock: FakeClock) -> None:
+        large = await _saved(queue, clock)
+        await queue.add("small", max_cost=0.1)
+        assert await nothing(queue, "small")
+        await queue.cancel(large)
+        assert (await budget(queue)).saved_for is None
+        await queue.store.unpark(100)
+        await take(queue, "small")
+        await sound(queue)
+
+    async def test_what_nobody_claims_is_not_saved_for_ever(self, queue: Queue, clock: FakeClock) -> None:
+        large = await _saved(queue, clock)
+        await queue.complete(await _held(queue), cost=0.0)
+        assert await parked(queue) == []
+        for _ in range(OFFERED):
+            assert (await budget(queue)).saved_for == large
+            await queue.store.unpark(100)
+        await queue.store.unpark(100)
+        assert (await budget(queue)).saved_for is None
+        await queue.add("small", max_cost=0.6)
+        await take(queue, "small")
+        await sound(queue)
+
+    async def test_more_for_a_saved_budget_lets_its_task_in_first(self, queue: Queue, clock: FakeClock) -> None:
+        large = await _saved(queue, clock)
+        await queue.add("small", max_cost=0.1)
+        assert await nothing(queue, "small")
+        await queue.raise_budget("global", 0.1)
+        assert await nothing(queue, "small")
+        assert (await take(queue)).task.id == large
+        await queue.raise_budget("global", 0.1)
+        await take(queue, "small")
+        await sound(queue)
+
+    async def test_a_removed_budget_is_saved_for_nobody(self, queue: Queue, clock: FakeClock) -> None:
+        await _saved(queue, clock)
+        await queue.remove_budget("global")
+        assert (await queue.set_budget("global", 1.0)).saved_for is None
+        assert (await budget(queue)).saved_for is None
+        await sound(queue)
+
+
+async def _saved(queue: Queue, clock: FakeClock) -> str:
+    """A budget of $1.00, of which somebody has $0.60, saved for a task that needs $0.50: its id."""
+    await queue.set_budget("global", 1.0)
+    await queue.add("busy", max_cost=0.6)
+    await take(queue, "busy", agent="holder", lease=3600)
+    large = await queue.add("large", max_cost=0.5)
+    assert await nothing(queue, "large")
+    clock.advance(PASSED_OVER_S)
+    assert await queue.store.unpark(100) == 0
+    assert (await budget(queue)).saved_for == large.id
+    assert await queue.locks() == []
+    return large.id
+
+
+async def _held(queue: Queue) -> tuple[str, int]:
+    """What is being worked on, as its agent would name it."""
+    [task] = (await queue.find(status="running")).items
+    return task.id, task.fence

@@ -1,0 +1,228 @@
+"""Every verb of the contract, cut short at every statement and said twice: it happens wholly or not at all, and once.
+
+What no verb may leave behind, wherever it was cut: an unsound store, a hold without a claim, somebody parked in vain, a
+question or an event twice, a budget charged twice.
+"""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dibs
+from dibs.stores.contract import Store
+from dibs.stores.memory import MemoryStore
+from dibs.stores.postgres import PostgresStore
+from dibs.stores.sqlite import SqliteStore
+from dibs.sync import drive
+from tests.model.worlds import scratch_folder
+from tests.proofs.breaking import BreakingFile, BreakingSchema, BreakingSchemas
+from tests.proofs.scene import Scene
+from tests.proofs.verbs import CASES, READS, Case
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from dibs.testing import FakeClock
+    from tests.proofs.scene import Furniture
+
+MOST_STATEMENTS = 200
+
+IN_PARTS = {
+    "insert": "lanes that nobody has used yet are made beforehand",
+    "claim": "what time opened is noted beforehand",
+    "settle": "consequences are applied in short transactions",
+    "answer": "consequences are applied in short transactions",
+    "cancel": "consequences are applied in short transactions",
+    "spread": "consequences are applied in short transactions",
+    "drain_agent": "that it holds nothing more is noted afterwards",
+    "prune": "tasks, events and claim ids are deleted in short transactions",
+}
+"""Verbs that PostgreSQL does in several transactions. Cut between two of them, what was done is sound by itself, and
+saying it again does the rest."""
+
+each_case = pytest.mark.parametrize("case", CASES, ids=str)
+
+
+def _in_memory() -> Scene:
+    return Scene("memory", lambda clock: MemoryStore(clock=clock, blocking=True))
+
+
+class Files:
+    """Copies of a furnished database file."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        scene = Scene("sqlite", lambda clock: self._open("first", clock))
+        self._furniture = scene.furniture()
+        scene.close()
+
+    def _open(self, name: str, clock: FakeClock) -> SqliteStore:
+        return SqliteStore.open(str(self._folder / name), clock=clock, blocking=True)
+
+    @contextmanager
+    def lend(self) -> Iterator[Scene]:
+        shutil.copy(self._folder / "first", self._folder / "copy")
+        scene = Scene("sqlite", lambda clock: self._open("copy", clock), self._furniture)
+        try:
+            yield scene
+        finally:
+            scene.close()
+            for path in self._folder.glob("copy*"):
+                path.unlink()
+
+
+class Databases:
+    """Copies of a furnished schema."""
+
+    def __init__(self) -> None:
+        self._schemas = BreakingSchemas(self._furnish)
+        self._furniture: Furniture | None = None
+
+    def _furnish(self, url: str) -> None:
+        scene = Scene("postgres", lambda clock: _on_postgres(url, clock))
+        self._furniture = scene.furniture()
+        scene.close()
+
+    @contextmanager
+    def lend(self) -> Iterator[tuple[BreakingSchema, Scene]]:
+        with self._schemas.lend() as schema:
+            scene = Scene("postgres", lambda clock: _on_postgres(schema.url, clock), self._furniture)
+            try:
+                yield schema, scene
+            finally:
+                schema.break_at(0)
+                scene.close()
+
+    def close(self) -> None:
+        self._schemas.close()
+
+
+def _on_postgres(url: str, clock: FakeClock) -> PostgresStore:
+    store = PostgresStore(url, clock=clock, blocking=True)
+    drive(store.connect())
+    return store
+
+
+@pytest.fixture(scope="module")
+def files() -> Iterator[Files]:
+    with scratch_folder() as folder:
+        yield Files(Path(folder))
+
+
+@pytest.fixture(scope="module")
+def databases() -> Iterator[Databases]:
+    databases = Databases()
+    yield databases
+    databases.close()
+
+
+def _facts(scene: Scene, case: Case) -> dict[str, Any]:
+    while case.verb != "spread" and drive(scene.store.spread()):
+        pass
+    # What unparks by itself must find something to do.
+    return scene.facts(looking_at_gates=case.verb != "unpark")
+
+
+def _once(scene: Scene, case: Case) -> tuple[Callable[[], Any], dict[str, Any]]:
+    """The verb, and what the store knows after it was said once."""
+    call = case.prepare(scene)
+
+    def say() -> Any:
+        return drive(call(scene.store))
+
+    say()
+    return say, _facts(scene, case)
+
+
+def _said_twice(scene: Scene, case: Case) -> None:
+    say, after = _once(scene, case)
+    if case.again is not None:
+        with pytest.raises(case.again):
+            say()
+    else:
+        say()
+    twice = _facts(scene, case)
+    if case.adds_up is None:
+        assert twice == after
+    else:
+        assert twice != after, f"it is said not to be repeatable: {case.adds_up}"
+
+
+def test_no_verb_of_the_contract_is_left_out() -> None:
+    verbs = {name for name, _ in inspect.getmembers(Store, inspect.isfunction) if not name.startswith("_")}
+    assert {case.verb for case in CASES} | set(READS) == verbs
+    assert not {case.verb for case in CASES} & set(READS)
+
+
+@each_case
+def test_said_twice_it_happened_once_in_memory(case: Case) -> None:
+    _said_twice(_in_memory(), case)
+
+
+@each_case
+def test_said_twice_it_happened_once_on_sqlite(case: Case, files: Files) -> None:
+    with files.lend() as scene:
+        _said_twice(scene, case)
+
+
+@each_case
+def test_said_twice_it_happened_once_on_postgres(case: Case, databases: Databases) -> None:
+    with databases.lend() as (_, scene):
+        _said_twice(scene, case)
+
+
+def _cut_at_every_statement(
+    scene: Scene,
+    case: Case,
+    place: BreakingFile | BreakingSchema,
+    after: dict[str, Any],
+    in_parts: Mapping[str, str],
+) -> int:
+    """Cut it at its first statement, then at its second …, until it gets through; at how many it was cut."""
+    call = case.prepare(scene)
+    rows = place.rows()
+    for number in range(1, MOST_STATEMENTS):
+        place.break_at(number)
+        try:
+            drive(call(scene.store))
+        except dibs.Unavailable:
+            place.break_at(0)
+            assert drive(scene.store.check()) == []
+            found = place.rows()
+            written = sorted(table for table in found if found[table] != rows[table])
+            assert not written or case.verb in in_parts, f"cut at statement {number}"
+        else:
+            place.break_at(0)
+            assert _facts(scene, case) == after
+            return number - 1
+    raise AssertionError("it has more statements than were tried")
+
+
+@each_case
+def test_cut_at_any_statement_nothing_happened_on_sqlite(case: Case, files: Files) -> None:
+    with files.lend() as scene:
+        _, after = _once(scene, case)
+    with files.lend() as scene:
+        assert isinstance(scene.store, SqliteStore)
+        file = BreakingFile(scene.store)
+        assert _cut_at_every_statement(scene, case, file, after, {}), "nothing was cut"
+
+
+@each_case
+def test_cut_at_any_write_it_can_be_said_again_on_postgres(case: Case, databases: Databases) -> None:
+    with databases.lend() as (_, scene):
+        _, after = _once(scene, case)
+    with databases.lend() as (schema, scene):
+        writes = _cut_at_every_statement(scene, case, schema, after, IN_PARTS)
+        assert writes, "nothing was cut"
+    with databases.lend() as (schema, scene):
+        call = case.prepare(scene)
+        schema.break_at(writes, "killed")
+        drive(call(scene.store))
+        assert _facts(scene, case) == after, "said again after its session was killed, it happened otherwise than once"
