@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _PAUSE = "SELECT since, lane FROM dibs.pause($1, $2, $3, $4, $5, $6, $7, $8, $9)"
 _RESUME = "SELECT dibs.resume($1, $2, $3)"
-_TEND = "SELECT dibs.tend_gates($1)"
+_TEND = "SELECT dibs.tend_gates($1, false)"
 _ALL = """
 SELECT p.scope, p.name, p.since, p.until, p.reason, p.by, l.key
 FROM dibs.pauses p LEFT JOIN dibs.lanes l ON l.id = CASE p.scope WHEN 'lane' THEN p.name::integer END

@@ -235,6 +235,19 @@ class Breakers(Topic):
         await take(queue, "code", lease="10s")
         assert (await queue.store.claim(ClaimRequest(agent="bob", types=("code",)))).next_due_in == 10
 
+    async def test_a_probe_that_waits_for_an_answer_is_freed_by_promote_and_by_nothing_else(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        await opened(queue, clock)
+        probe = await take(queue, "code")
+        await queue.ask_under(probe, "Which branch?")
+        await queue.close_breaker("other")
+        await queue.pause(type="other")
+        assert probe.task.id in ((await queue.gates())[-1].reason or "")
+        assert not (await queue.store.claim(ClaimRequest(agent="bob", types=("code",)))).claims
+        await queue.store.promote(10)
+        assert (await queue.store.claim(ClaimRequest(agent="bob", types=("code",)))).claims
+
     async def test_a_probe_that_never_began_frees_itself(self, queue: Queue, clock: FakeClock) -> None:
         await opened(queue, clock)
         first = await take(queue, "code", lease="10s")

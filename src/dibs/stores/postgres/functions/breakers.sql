@@ -171,7 +171,7 @@ DECLARE
 BEGIN
     PERFORM dibs.hold_claims(p_project);
     at := coalesce(p_now, dibs.micros());
-    PERFORM dibs.tend_gates(p_now);
+    PERFORM dibs.tend_gates(p_now, false);
     INSERT INTO dibs.breaker_settings AS s (project, type, failure_threshold, cooldown_s, half_open_after_s, enabled)
     VALUES (p_project, p_type, p_failure_threshold, p_cooldown_s, p_half_open_after_s, p_enabled)
     ON CONFLICT (project, type) DO UPDATE SET
@@ -207,7 +207,7 @@ DECLARE
 BEGIN
     PERFORM dibs.hold_claims(p_project);
     at := coalesce(p_now, dibs.micros());
-    PERFORM dibs.tend_gates(p_now);
+    PERFORM dibs.tend_gates(p_now, false);
     IF p_to = 'open' THEN
         INSERT INTO dibs.breakers (project, type) VALUES (p_project, p_type) ON CONFLICT (project, type) DO NOTHING;
     END IF;

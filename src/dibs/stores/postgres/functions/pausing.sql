@@ -27,9 +27,10 @@ CREATE OR REPLACE FUNCTION dibs.gate_event(
 ) RETURNS text LANGUAGE sql IMMUTABLE AS
 $$ SELECT dibs.event(p_type, p_at, NULL, NULL, CASE p_scope WHEN 'agent' THEN p_name END, p_reason, p_data) $$;
 
--- Note what time opened, and free probes whose claim is gone. How many gates changed. Reads only while there is none.
+-- Note what time opened, and free probes whose claim is gone: if time opened something, or else if p_anyway. How many gates
+-- changed. Reads only while there is none.
 -- Locks: rows of pauses, gates of providers and breakers that change, then the lanes' version.
-CREATE OR REPLACE FUNCTION dibs.tend_gates(p_now bigint) RETURNS integer LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION dibs.tend_gates(p_now bigint, p_anyway boolean) RETURNS integer LANGUAGE plpgsql AS $$
 DECLARE
     at bigint := coalesce(p_now, dibs.micros());
     opened text[];
@@ -39,8 +40,8 @@ DECLARE
     changed integer;
 BEGIN
     IF NOT EXISTS (SELECT 1 FROM dibs.pauses p WHERE p.until <= at)
-        AND NOT EXISTS (SELECT 1 FROM dibs.backoffs b WHERE b.until <= at AND (b.shut OR b.until + 3600000000 <= at))
-        AND NOT EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.due_at <= at OR b.shut = 'probing')
+        AND NOT EXISTS (SELECT 1 FROM dibs.backoffs b WHERE b.until <= at AND (b.shut OR (p_anyway AND b.until + 3600000000 <= at)))
+        AND NOT EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.due_at <= at OR (p_anyway AND b.shut = 'probing'))
     THEN
         RETURN 0;
     END IF;
@@ -88,7 +89,7 @@ DECLARE
 BEGIN
     PERFORM dibs.hold_claims(p_project);
     at := coalesce(p_now, dibs.micros());
-    PERFORM dibs.tend_gates(p_now);
+    PERFORM dibs.tend_gates(p_now, false);
     IF p_scope = 'lane' THEN
         SELECT l.key INTO lane FROM dibs.lanes l WHERE l.id = p_name::integer AND l.project = p_project;
         IF NOT FOUND THEN
@@ -117,7 +118,7 @@ DECLARE
 BEGIN
     PERFORM dibs.hold_claims(p_project);
     at := coalesce(p_now, dibs.micros());
-    PERFORM dibs.tend_gates(p_now);
+    PERFORM dibs.tend_gates(p_now, false);
     DELETE FROM dibs.pauses p WHERE p.project = p_project AND p.gate = p_gate RETURNING p.* INTO known;
     IF NOT FOUND THEN
         DELETE FROM dibs.backoffs b WHERE b.project = p_project AND b.gate = p_gate AND b.shut;

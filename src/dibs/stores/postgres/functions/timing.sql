@@ -50,7 +50,7 @@ AS $$
 DECLARE
     at bigint := coalesce(p_now, dibs.micros());
     due bigint[];
-    opened integer := dibs.tend_gates(p_now);
+    opened integer := dibs.tend_gates(p_now, true);
 BEGIN
     PERFORM 1 FROM dibs.waiting w
     WHERE w.status IN ('scheduled', 'retrying') AND w.due_at >= p_since AND w.due_at <= at LIMIT 1;
