@@ -592,8 +592,8 @@ class Store(Protocol):
         Before that, budgets: one is no longer saved for a task that is not ready, could not fit any more
         (`rules.budgets.could_fit`), is parked elsewhere, or was found unparked `OFFERED` times before
         (`rules.budgets.is_kept`). One that is saved for nobody is for the best task of a lane that is parked on it, if
-        that has been ready for `rules.budgets.PASSED_OVER_S` and could fit; of several the one that has been ready
-        longest, then the one inserted first.
+        that has been ready for `rules.budgets.PASSED_OVER_S` and could fit, and no better one of that lane is ready and
+        not parked; of several the one that has been ready longest, then the one inserted first.
         """
         ...
 

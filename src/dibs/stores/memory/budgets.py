@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from dibs.model.instants import seconds, to_micros
@@ -63,7 +64,8 @@ def _is_kept(state: State, name: Name, unit: str, budget: BudgetRecord) -> bool:
 
 
 def _passed_over(state: State, unit: str, budget: BudgetRecord) -> int | None:
-    """The one of the best of each lane that has been ready longest; None: nobody waits for long, or could fit."""
+    """The one of the best of each lane that has been ready longest; None: nobody waits for long, or could fit. Who is
+    behind somebody that is on his way is not passed over."""
     best: dict[LaneKey, Record] = {}
     for record in sorted((state.numbered[number] for number in budget.parked), key=_by_rank):
         best.setdefault(record.lane, record)
@@ -73,6 +75,7 @@ def _passed_over(state: State, unit: str, budget: BudgetRecord) -> int | None:
         for record in best.values()
         if record.ready_at is not None
         and record.ready_at <= before
+        and _by_rank(record) < next(iter(state.lanes.get(record.lane, ())), (inf, 0))
         and rules.could_fit(limit=budget.limit, spent=budget.spent, wanted=_wanted(record, unit, budget))
     ]
     return min(waited)[1] if waited else None

@@ -29,7 +29,7 @@ WHERE NOT EXISTS (SELECT 1 FROM locks AS l WHERE l.project = b.project AND l.nam
     SELECT 1 FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name
 )
 """
-# The best of each lane that are parked on a budget, one seek for each.
+# The best of each lane that are parked on a budget, one seek for each; but for those behind somebody that is on his way.
 _BEST = """
 WITH RECURSIVE lanes (id) AS (
     SELECT min(lane) FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2
@@ -43,7 +43,11 @@ SELECT t.ready_at, t.n FROM lanes CROSS JOIN tasks AS t ON t.n = (
     SELECT n FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2 AND lane = lanes.id
     ORDER BY rank, n LIMIT 1
 )
-WHERE lanes.id IS NOT NULL AND t.ready_at <= ?3 ORDER BY t.ready_at, t.n
+WHERE lanes.id IS NOT NULL AND t.ready_at <= ?3 AND NOT EXISTS (
+    SELECT 1 FROM tasks AS o INDEXED BY task_ready
+    WHERE o.status = 'ready' AND o.parked_on IS NULL AND o.lane = lanes.id AND (o.rank, o.n) < (t.rank, t.n)
+)
+ORDER BY t.ready_at, t.n
 """
 _SAVE = "INSERT INTO locks (project, name, reserved_for) VALUES (?, ?, ?)"
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dibs.model.task import NewTask
 from dibs.rules.budgets import OFFERED, PASSED_OVER_S
-from dibs.testing.conformance.budgets import budget, parked, sound
-from dibs.testing.conformance.topic import Topic, nothing, take
+from dibs.testing.conformance.budgets import amounts, budget, parked, sound
+from dibs.testing.conformance.topic import Topic, elapse, nothing, take
+from dibs.testing.conformance.windows import DAILY, until_midnight
 
 if TYPE_CHECKING:
     from dibs.queue import Queue
@@ -113,10 +114,66 @@ class Passing(Topic):
         assert (await budget(queue)).saved_for is None
         await sound(queue)
 
+    async def test_an_agents_own_budget_is_saved_for_nobody(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.set_budget("agent:ada", 1.0)
+        await queue.add("busy", max_cost=0.6)
+        await take(queue, "busy", lease=3600)
+        await queue.add("large", max_cost=0.5, priority=1)
+        await queue.add("small", max_cost=0.4)
+        assert await nothing(queue, "large")
+        clock.advance(PASSED_OVER_S)
+        await sound(queue)
+        assert (await parked(queue), (await budget(queue, "agent:ada")).saved_for) == ([], None)
+        await take(queue, "small")
 
-async def _saved(queue: Queue, clock: FakeClock) -> str:
+    async def test_who_cannot_pay_leaves_what_was_saved_to_whom_it_is_for(self, queue: Queue, clock: FakeClock) -> None:
+        large = await _saved(queue, clock)
+        await queue.set_budget("agent:ada", 1.0)
+        await queue.add("small", max_cost=0.2)
+        await queue.complete(await _held(queue), cost=0.6)
+        await queue.raise_budget("global", 0.2)
+        await queue.add("dear", max_cost=0.2)
+        claims = await queue.claim("ada", limit=5)
+        assert [claim.task.id for claim in claims] == [large], "the others do not fit beside it"
+        assert await amounts(queue, "agent:ada") == (0.5, 0.0, 0)
+        await queue.release(claims[0])
+        await queue.set_budget("agent:ada", 0.3)
+        assert await nothing(queue, "large")
+        assert len(await parked(queue)) == 2, "it is not parked, but passed over"
+        [claim] = await queue.claim("bob", limit=5)
+        assert claim.task.id == large
+        await sound(queue)
+
+    async def test_a_new_day_is_saved_for_whom_the_old_one_was(self, queue: Queue, clock: FakeClock) -> None:
+        large = await _saved(queue, clock, **DAILY)
+        for cost in (0.6, 0.4, 0.2):
+            await queue.add("small", max_cost=cost, priority=1)
+        assert await nothing(queue, "small")
+        await elapse(queue, clock, until_midnight(clock))
+        assert (await budget(queue)).saved_for == large
+        assert [claim.task.max_cost for claim in await queue.claim("ada", types=["small"], limit=5)] == [0.4]
+        [claim] = await queue.claim("ada", types=["large"])
+        assert claim.task.id == large
+        assert await amounts(queue) == (0.9, 0.0, 0), "what was reserved the day before does not count"
+        assert (await budget(queue)).saved_for is None
+        await sound(queue)
+
+    async def test_room_of_a_new_day_is_offered_once(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.set_budget("type:job", 0.1, **DAILY)
+        tasks = await queue.add_many([NewTask("job", max_cost=0.1) for _ in range(3)])
+        await queue.complete(await take(queue), cost=0.1)
+        assert await nothing(queue)
+        await elapse(queue, clock, until_midnight(clock))
+        for _ in range(3):
+            assert await parked(queue) == [tasks[2].id]
+            await sound(queue)
+        assert (await take(queue)).task.id == tasks[1].id
+        await sound(queue)
+
+
+async def _saved(queue: Queue, clock: FakeClock, **window: Any) -> str:
     """A budget of $1.00, of which somebody has $0.60, saved for a task that needs $0.50: its id."""
-    await queue.set_budget("global", 1.0)
+    await queue.set_budget("global", 1.0, **window)
     await queue.add("busy", max_cost=0.6)
     await take(queue, "busy", agent="holder", lease=3600)
     large = await queue.add("large", max_cost=0.5)

@@ -49,14 +49,18 @@ BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM dibs.locks l WHERE l.project = b.project AND l.name = b.name)
             AND NOT starts_with(b.scope, 'agent:')
     LOOP
-        -- Of the best of each lane the one that has been ready longest.
+        -- Of the best of each lane the one that has been ready longest. Not who is behind somebody that is on his way.
         SELECT best.n INTO chosen FROM dibs.lanes a
         CROSS JOIN LATERAL (
-            SELECT w.n, w.ready_at FROM dibs.waiting w
+            SELECT w.n, w.rank, w.ready_at FROM dibs.waiting w
             WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id AND w.parked_on = budget.name
             ORDER BY w.rank, w.n LIMIT 1
         ) best
         WHERE a.project = budget.project AND best.ready_at <= p_at - 60000000
+            AND NOT EXISTS (
+                SELECT 1 FROM dibs.waiting o
+                WHERE o.status = 'ready' AND o.parked_on IS NULL AND o.lane = a.id AND (o.rank, o.n) < (best.rank, best.n)
+            )
             AND budget.spent + dibs.wish_in(budget.project, budget.name, best.n) <= budget.cap
         ORDER BY best.ready_at, best.n LIMIT 1;
         IF FOUND THEN
