@@ -9,16 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dibs import errors, settling
+from dibs.duties import Desk, conclude_one
 from dibs.model.artifact import Artifact
 from dibs.model.task import NewTask
+from dibs.rules import rates
 from dibs.rules.breaker import Override
 from dibs.rules.closing import Pause
+from dibs.rules.windows import Window
 from dibs.stores.values import ClaimRequest, Entry, Usage
 from tests.proofs.scene import SOON_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dibs.model.claim import Claim
     from tests.proofs.scene import Call, Scene
 
 READS = {
@@ -36,17 +40,22 @@ READS = {
     "dead_letters": "a read",
     "find": "a read",
     "get": "a read",
+    "handed_in": "a read",
     "history": "a read",
     "inbox": "a read",
     "kept_digests": "a read",
+    "ladders": "a read",
     "locks": "a read",
     "metrics": "a read",
     "news": "a read",
     "now": "a read",
     "pauses": "a read",
+    "payload_digests": "a read",
     "questions": "a read",
+    "rates": "a read",
     "read_journal": "a read",
     "stats": "a read",
+    "type_slots": "a read",
     "wait_for_news": "a read",
 }
 """What no fault can harm, and why."""
@@ -109,6 +118,11 @@ def _spawn(scene: Scene) -> Call:
     return scene.said("insert", lambda queue: queue.spawn(scene.claims["parent"], children, wait=True))
 
 
+@case("insert", "a value that is large")
+def _large(scene: Scene) -> Call:
+    return scene.said("insert", lambda queue: queue.add("plain", "x" * 70_000))
+
+
 # Working
 
 
@@ -140,6 +154,55 @@ def _reserve(scene: Scene) -> Call:
 def _probe(scene: Scene) -> Call:
     scene.clock.advance(6)
     return _claim(scene, "broken", limit=5)
+
+
+@case("claim", "of a type as many as may run, and be handed out")
+def _few(scene: Scene) -> Call:
+    scene.queue.set_slots(type="few", slots=3)
+    scene.queue.set_rate("few", "2/min")
+    scene.queue.add_many([NewTask("few") for _ in range(4)])
+    return _claim(scene, "few", limit=5)
+
+
+@case("claim", "what its agent can pay for")
+def _affordable(scene: Scene) -> Call:
+    scene.queue.set_budget("agent:bob", 0.5)
+    scene.queue.add_many([NewTask("dear", max_cost=cost) for cost in (0.4, 0.4, 0.1)])
+    return _claim(scene, "dear", limit=5)
+
+
+def _spend_a_day(scene: Scene) -> None:
+    """A budget per day is used up, somebody waits for it, and the day ends."""
+    scene.queue.set_budget("type:daily", 1.0, default_reserve=1.0, window="day")
+    scene.queue.add_many([NewTask("daily") for _ in range(2)])
+    scene.queue.complete(scene.take("daily", "daily"), cost=1.0)
+    scene.find_nothing("daily")
+    scene.clock.advance(86_400)
+
+
+@case("claim", "on a new day")
+def _new_day(scene: Scene) -> Call:
+    _spend_a_day(scene)
+    return _claim(scene, "daily", limit=5)
+
+
+def _save(scene: Scene) -> None:
+    """Somebody has waited long for a budget that others use."""
+    scene.queue.set_budget("user:grace", 1.0)
+    scene.add("busy", "busy", user="grace", max_cost=0.6)
+    scene.take("busy", "busy")
+    scene.add("bulky", "bulky", user="grace", max_cost=0.5)
+    scene.find_nothing("bulky")
+    scene.clock.advance(100)
+
+
+@case("claim", "what a budget was saved for")
+def _saved(scene: Scene) -> Call:
+    _save(scene)
+    scene.world.read(scene.store.unpark(100))
+    scene.add("slim", "bulky", user="grace", max_cost=0.5)
+    scene.queue.complete(scene.claims["busy"], cost=0.5)
+    return _claim(scene, "bulky", limit=5)
 
 
 @case("start", "what was only claimed")
@@ -250,12 +313,98 @@ def _many(scene: Scene) -> Call:
     return lambda store: store.settle(done)
 
 
+def _work(scene: Scene, **expects: Any) -> Claim:
+    scene.queue.add("poem", expects=expects)
+    return scene.take("poem", "poem")
+
+
+def _judged_work(scene: Scene) -> Claim:
+    return _work(scene, validation="judge", rubric="It rhymes.")
+
+
+@case("settle", "handed in, to be judged")
+def _handed_in(scene: Scene) -> Call:
+    claim = _judged_work(scene)
+    return scene.said("settle", lambda queue: queue.complete(claim, "a poem", cost=0.1))
+
+
+def _concluded(scene: Scene, verdict: str) -> Call:
+    claim = _judged_work(scene)
+    scene.queue.complete(claim, "a poem")
+    [judge] = scene.queue.claim("bob", types=["judge"], capabilities=["judge"], lease=600)
+    scene.world.read(scene.store.settle([settling.completed(judge, {"verdict": verdict, "reason": "so it is"})]))
+    return scene.said("settle", lambda queue: conclude_one(Desk(queue.store, draw=queue.draw), claim.task.id))
+
+
+@case("settle", "work that was found good")
+def _accepted(scene: Scene) -> Call:
+    return _concluded(scene, "pass")
+
+
+@case("settle", "work that was found wanting")
+def _rejected(scene: Scene) -> Call:
+    return _concluded(scene, "fail")
+
+
+@case("await_verdict", "of a judge that was sent for")
+def _await_verdict(scene: Scene) -> Call:
+    claim = _judged_work(scene)
+    return scene.said("await_verdict", lambda queue: queue.complete(claim, "a poem"))
+
+
+def _climb(scene: Scene) -> None:
+    ladder = [{"after": 1, "do": "notify"}, {"after": 1, "do": "ask", "to": "oncall"}]
+    scene.queue.set_escalation(ladder, type="paid")
+
+
+@case("settle", "a failure that climbs")
+def _climbing(scene: Scene) -> Call:
+    _climb(scene)
+    return scene.said("settle", lambda queue: queue.fail(scene.claims["paid-0"], "no", cost=0.1))
+
+
+@case("settle", "a failure that fails its dag")
+def _falling(scene: Scene) -> Call:
+    scene.queue.set_escalation([{"after": 1, "do": "fail_dag"}], dag=scene.dag)
+    return scene.said("settle", lambda queue: queue.fail(scene.claims["root"], "no"))
+
+
 # People
 
 
 @case("ask", "with a lock that is let go")
 def _ask(scene: Scene) -> Call:
     return scene.said("ask", lambda queue: queue.ask(scene.claims["asking"], "Really?", timeout=600))
+
+
+@case("ask", "whether work is good", again=errors.LeaseLost)
+def _ask_to_judge(scene: Scene) -> Call:
+    claim = _work(scene, validation="human", assignee="grace")
+    return scene.said("ask", lambda queue: queue.complete(claim, "a poem"))
+
+
+@case("answer", "that work is good")
+def _find_good(scene: Scene) -> Call:
+    scene.queue.complete(_work(scene, validation="human", assignee="grace"), "a poem")
+    return scene.said("answer", lambda queue: queue.answer(_asked(scene, "validation"), True, by="grace"))
+
+
+@case("answer", "what became of a failure that climbed")
+def _go_on(scene: Scene) -> Call:
+    _climb(scene)
+    scene.queue.fail(scene.claims["paid-0"], "no", cost=0.1)
+    return scene.said("answer", lambda queue: queue.answer(_asked(scene, "escalation"), "again", by="grace"))
+
+
+@case("answer", "what shall become of a dead letter")
+def _decide(scene: Scene) -> Call:
+    scene.queue.review(scene.tasks["dead-0"], "escalated", by="grace", to="oncall")
+    return scene.said("answer", lambda queue: queue.answer(_asked(scene, "decision"), "retry", by="ada"))
+
+
+def _asked(scene: Scene, kind: str) -> str:
+    [question] = [each.id for each in scene.queue.inbox() if each.kind == kind]
+    return str(question)
 
 
 @case("answer", "a question")
@@ -333,6 +482,11 @@ def _keep_all(scene: Scene) -> Call:
     return scene.said("review", lambda queue: queue.review_many(_dead_ids(scene), "kept", by="grace"))
 
 
+@case("review", "many that somebody is asked about", adds_up="every decision that leaves one stands by itself")
+def _escalate_all(scene: Scene) -> Call:
+    return scene.said("review", lambda queue: queue.review_many(_dead_ids(scene), "escalated", by="grace", to="oncall"))
+
+
 @case("link", "to somebody who is not done")
 def _link(scene: Scene) -> Call:
     return scene.said("link", lambda queue: queue.link(scene.tasks["parked-0"], after=[scene.tasks["root"]]))
@@ -352,6 +506,24 @@ def _pause_all(scene: Scene) -> Call:
 @case("resume", "a type")
 def _resume(scene: Scene) -> Call:
     return lambda store: store.resume("default", Pause(scope="type", name="stopped").gate)
+
+
+@case("resume", "what a rate limit closed")
+def _reopen(scene: Scene) -> Call:
+    scene.queue.fail(scene.claims["paid-0"], "429 too many requests, retry-after: 300", reason="rate_limit")
+    [gate] = [each.gate for each in scene.queue.gates() if each.gate.startswith("limit:")]
+    return lambda store: store.resume("default", gate)
+
+
+@case("set_ladder", "of a type")
+def _set_ladder(scene: Scene) -> Call:
+    return scene.said("set_ladder", lambda queue: queue.set_escalation([{"after": 2, "do": "notify"}], type="paid"))
+
+
+@case("set_ladder", "of a dag, which is forgotten")
+def _forget_ladder(scene: Scene) -> Call:
+    scene.queue.set_escalation([{"after": 1, "do": "fail_dag"}], dag=scene.dag)
+    return scene.said("set_ladder", lambda queue: queue.clear_escalation(dag=scene.dag))
 
 
 @case("set_breaker", "off, which closes it")
@@ -435,6 +607,12 @@ def _promote(scene: Scene) -> Call:
     return lambda store: store.promote(100)
 
 
+@case("promote", "a new day")
+def _promote_day(scene: Scene) -> Call:
+    _spend_a_day(scene)
+    return lambda store: store.promote(100)
+
+
 @case("expired", "what was cancelled while it was held")
 def _over(scene: Scene) -> Call:
     scene.clock.advance(SOON_S + 1)
@@ -466,6 +644,39 @@ def _unpark(scene: Scene) -> Call:
     return lambda store: store.unpark(100)
 
 
+@case("unpark", "who was passed over by those who need less")
+def _unpark_saving(scene: Scene) -> Call:
+    _save(scene)
+    return lambda store: store.unpark(100)
+
+
+# Slots and rates of types
+
+
+@case("set_type_slots", "that are new")
+def _type_slots(scene: Scene) -> Call:
+    return lambda store: store.set_type_slots("default", "paid", 1)
+
+
+@case("set_type_slots", "that are taken away")
+def _any_slots(scene: Scene) -> Call:
+    scene.queue.set_slots(type="paid", slots=1)
+    return lambda store: store.set_type_slots("default", "paid", None)
+
+
+@case("set_rate", "that is new")
+def _rate(scene: Scene) -> Call:
+    return lambda store: store.set_rate("default", "plain", rates.parse("3/min"))
+
+
+@case("set_rate", "that is slower")
+def _slower(scene: Scene) -> Call:
+    scene.queue.set_rate("few", "3/min")
+    scene.queue.add("few")
+    scene.take("few", "few")
+    return lambda store: store.set_rate("default", "few", rates.parse("1/hour"))
+
+
 # Locks and budgets
 
 
@@ -482,6 +693,17 @@ def _new_budget(scene: Scene) -> Call:
 @case("set_budget", "with more in it")
 def _change_budget(scene: Scene) -> Call:
     return lambda store: store.set_budget("default", "type:paid", "usd", 1_300_000, 400_000)
+
+
+@case("set_budget", "of an agent, that counts what it holds")
+def _agent_budget(scene: Scene) -> Call:
+    return lambda store: store.set_budget("default", "agent:ada", "usd", 2_000_000, 100_000)
+
+
+@case("set_budget", "whose day is over")
+def _change_day(scene: Scene) -> Call:
+    _spend_a_day(scene)
+    return lambda store: store.set_budget("default", "type:daily", "usd", 2_000_000, 1_000_000, Window("day", "UTC"))
 
 
 @case("raise_budget", "by some", adds_up="what is added twice is twice as much")

@@ -180,7 +180,9 @@ def _by_rank(record: Record) -> tuple[float, int]:
 
 
 def roll(state: State) -> int:
-    """Let budgets whose window is over begin anew; how many."""
+    """Let budgets whose window is over begin anew, and in who fits; how many."""
+    from dibs.stores.memory.locks import follow
+
     over = [
         (name, budget)
         for name, budget in sorted(state.budgets.items(), key=lambda item: item[0])
@@ -192,6 +194,8 @@ def roll(state: State) -> int:
         budget.ends_at = _ends_at(state, budget.window)
         state.roomy[name] = None
         state.changed = True
+    if over:
+        follow(state)
     return len(over)
 
 

@@ -29,7 +29,7 @@ WHERE NOT EXISTS (SELECT 1 FROM locks AS l WHERE l.project = b.project AND l.nam
     SELECT 1 FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name
 )
 """
-# The best of each lane that are parked on a budget, one seek for each; but for those behind somebody that is on his way.
+# The best of each lane that are parked on a budget, one seek for each; not those behind somebody that is on his way.
 _BEST = """
 WITH RECURSIVE lanes (id) AS (
     SELECT min(lane) FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2

@@ -55,9 +55,8 @@ class Windows(Topic):
         await queue.add_many([NewTask("job", max_cost=1.0) for _ in range(2)])
         await queue.complete(await take(queue), cost=1.0)
         assert await nothing(queue)
-        await queue.store.postpone("promote", 10 * 86_400)
         clock.advance(until_midnight(clock))
-        await take(queue)
+        assert len((await queue.store.claim(ClaimRequest(agent="ada"))).claims) == 1, "no duty had looked"
         await sound(queue)
 
     async def test_what_was_claimed_the_day_before_is_charged_to_that_day(self, queue: Queue, clock: FakeClock) -> None:
