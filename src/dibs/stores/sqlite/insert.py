@@ -220,10 +220,12 @@ def _dag_for(
 ) -> str:
     """The dag a new task belongs to; it must be open."""
     drafted = insertion.dag.id if insertion.dag is not None else ""
+    # One of its own is no dag that was named: a commit that failed may have left that in the draft.
+    named = "" if draft.task.dag_id == dag_of(draft.task.id) else draft.task.dag_id
     if spawner is not None:
         dag_id = spawner.dag_id
-    elif draft.task.dag_id or drafted:
-        dag_id = draft.task.dag_id or drafted
+    elif named or drafted:
+        dag_id = named or drafted
     elif dependencies:
         first = dependencies[0].parent
         dag_id = plan.new[first].dag_id if first in plan.new else _row(work, plan, first).dag_id
@@ -232,7 +234,7 @@ def _dag_for(
     dag = work.dags.find(dag_id)
     if dag is not None:
         work.dags.refuse_closed(dag)
-    elif spawner is None and draft.task.dag_id and dag_id != drafted and find_virtual(work, dag_id) is None:
+    elif spawner is None and named and dag_id != drafted and find_virtual(work, dag_id) is None:
         raise refusals.no_dag(dag_id)
     return dag_id
 
