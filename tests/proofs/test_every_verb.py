@@ -40,6 +40,8 @@ IN_PARTS = {
     "answer": "consequences are applied in short transactions",
     "cancel": "consequences are applied in short transactions",
     "spread": "consequences are applied in short transactions",
+    "promote": "budgets whose day is over begin anew by themselves",
+    "set_budget": "budgets whose day is over begin anew beforehand",
     "drain_agent": "that it holds nothing more is noted afterwards",
     "prune": "tasks, events and claim ids are deleted in short transactions",
 }

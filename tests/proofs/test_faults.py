@@ -1,11 +1,11 @@
 """A client that repeats a verb after Unavailable ends where it would have ended without, wherever the fault falls.
 
 What can be repeated blindly: add and add_dag with a key, claim with a claim_id, start, renew, complete, fail, release,
-checkpoint, steps, link, set_priority, spawn, ask, answer, pause, resume, breakers, slots, set_budget, agents. Repeating
-`retry` and `review` is answered IllegalTransition, `spawn(wait=True)` LeaseLost and `remove_budget` NotFound when the
-first call took effect; repeating `cancel` names no ids: each says that it happened. What cannot: add without a key,
-claim without a claim_id, log and notes, raise_budget, a decision that leaves a dead letter one; the last test says what
-that costs.
+checkpoint, steps, link, set_priority, spawn, ask, answer, pause, resume, breakers, ladders, slots, rates, set_budget,
+agents. Repeating `retry` and `review` is answered IllegalTransition, `spawn(wait=True)` LeaseLost, `remove_budget` and
+`clear_escalation` NotFound when the first call took effect; repeating `cancel` names no ids: each says that it
+happened. What cannot: add without a key, claim without a claim_id, log and notes, raise_budget, a decision that leaves
+a dead letter one; the last test says what that costs.
 """
 
 from __future__ import annotations
@@ -221,14 +221,77 @@ def _dead(client: Client) -> None:
     say(queue.complete, take("dead"))
 
 
-STORIES = (_plain, _shaky, _graph, _family, _people, _gates, _locked, _paid, _agents, _dead)
+def _judged(client: Client) -> None:
+    queue, say, take = client.queue, client.say, client.take
+    say(queue.add, "poem", {"n": "poem"}, key="poem", expects={"validation": "judge", "rubric": "It rhymes."})
+    say(queue.complete, take("poem"), "a poem", cost=0.2)
+    judging = {"types": ["judge"], "capabilities": ["judge"], "claim_id": "judging", "lease": 3_600}
+    [claim] = say(queue.claim, "judge-1", **judging)
+    say(queue.complete, claim, {"verdict": "pass"})
+    say(queue.add, "essay", {"n": "essay"}, key="essay", expects={"validation": "human"}, retry="immediate")
+    for good in (False, True):
+        say(queue.complete, take("essay"), "an essay")
+        [question] = say(queue.inbox)
+        say(queue.answer, question.id, {"approve": good, "reason": "so it is"}, by="grace")
+
+
+def _climbing(client: Client) -> None:
+    queue, say, take = client.queue, client.say, client.take
+    say(queue.set_escalation, [{"after": 1, "do": "notify"}, {"after": 2, "do": "ask", "to": "oncall"}], type="steep")
+    say(queue.set_escalation, [{"after": 1, "do": "notify"}], type="other")
+    say(queue.add, "steep", {"n": "steep"}, key="steep", retry="immediate", max_attempts=5)
+    for error in ("first", "second"):
+        say(queue.fail, take("steep"), error)
+    [question] = say(queue.inbox)
+    say(queue.answer, question.id, "mind the gap", by="grace")
+    say(queue.complete, take("steep"))
+    say(queue.clear_escalation, type="other", expected=dibs.NotFound)
+
+
+def _metered(client: Client) -> None:
+    queue, say, take, clock = client.queue, client.say, client.take, client.clock
+    say(queue.set_slots, type="few", slots=1)
+    say(queue.set_rate, "few", "2/min")
+    for number in range(2):
+        say(queue.add, "few", {"n": f"few-{number}"}, key=f"few-{number}")
+    claim = take("few")
+    assert say(queue.claim, "agent", types=["few"], claim_id="in-vain") == []
+    say(queue.complete, claim)
+    say(queue.set_slots, type="few", slots=2)
+    say(queue.fail, take("few"), "429 too many requests, retry-after: 30", reason="rate_limit")
+    say(queue.resume, limit="few")
+    clock.advance(60)
+    say(queue.complete, take("few"))
+    say(queue.set_rate, "few", "1/hour", 5)
+
+
+def _rationed(client: Client) -> None:
+    queue, say, take, clock = client.queue, client.say, client.take, client.clock
+    say(queue.register_agent, "agent", budget=1.0)
+    say(queue.set_budget, "type:daily", 1.0, default_reserve=1.0, window="day")
+    for number in range(2):
+        say(queue.add, "daily", {"n": f"daily-{number}"}, key=f"daily-{number}")
+    say(queue.complete, take("daily"), cost=0.5)
+    assert say(queue.claim, "agent", types=["daily"], claim_id="in-vain") == []
+    clock.advance(86_400)
+    for _ in range(2):
+        # A duty whose election was lost runs a while later.
+        say(queue.run_duties)
+        clock.advance(60)
+    say(queue.complete, take("daily"), cost=0.2)
+
+
+STORIES = (
+    *(_plain, _shaky, _graph, _family, _people, _gates, _locked, _paid, _agents, _dead),
+    *(_judged, _climbing, _metered, _rationed),
+)
 """Together every verb that can be repeated."""
 
 
 def _facts(queue: SyncQueue) -> dict[str, Any]:
     """Everything about the tasks but ids and instants, by the name each has in its payload."""
     tasks = queue.find(limit=100).items
-    names = {task.id: task.payload["n"] for task in tasks}
+    names = {task.id: task.payload.get("n", task.type) for task in tasks}
     events: dict[str, Counter[tuple[str, str | None]]] = {name: Counter() for name in names.values()}
     dags: Counter[str] = Counter()
     seqs = []
@@ -246,6 +309,9 @@ def _facts(queue: SyncQueue) -> dict[str, Any]:
         "gates": queue.gates(),
         "locks": [(lock.name, lock.slots, [names[each.task_id] for each in lock.holders]) for lock in queue.locks()],
         "budgets": queue.budgets(),
+        "ladders": queue.escalations(),
+        "rates": [(rate.type, rate.amount, rate.per_s, rate.burst) for rate in queue.rates()],
+        "slots": queue.type_slots(),
         "breakers": [(breaker.type, breaker.state, breaker.failures) for breaker in queue.breakers()],
         "agents": [(agent.id, agent.status, agent.tasks) for agent in queue.agents()],
         "questions": Counter(question.kind for task in tasks for question in queue.questions_of(task.id)),
