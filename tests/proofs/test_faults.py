@@ -225,7 +225,7 @@ def _judged(client: Client) -> None:
     queue, say, take = client.queue, client.say, client.take
     say(queue.add, "poem", {"n": "poem"}, key="poem", expects={"validation": "judge", "rubric": "It rhymes."})
     say(queue.complete, take("poem"), "a poem", cost=0.2)
-    judging = {"types": ["judge"], "capabilities": ["judge"], "claim_id": "judging", "lease": 3_600}
+    judging: dict[str, Any] = {"types": ["judge"], "capabilities": ["judge"], "claim_id": "judging", "lease": 3_600}
     [claim] = say(queue.claim, "judge-1", **judging)
     say(queue.complete, claim, {"verdict": "pass"})
     say(queue.add, "essay", {"n": "essay"}, key="essay", expects={"validation": "human"}, retry="immediate")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dibs import errors, settling
+from dibs.coalescing import with_groups
 from dibs.duties import Desk, conclude_one
 from dibs.model.artifact import Artifact
 from dibs.model.task import NewTask
@@ -164,6 +165,17 @@ def _few(scene: Scene) -> Call:
     return _claim(scene, "few", limit=5)
 
 
+def _gather(scene: Scene) -> None:
+    for window in (0, 0, SOON_S):
+        scene.queue.add("note", coalesce_key="room", coalesce_window=window)
+
+
+@case("claim", "a group, with who still gathers")
+def _group(scene: Scene) -> Call:
+    _gather(scene)
+    return _claim(scene, "note")
+
+
 @case("claim", "what its agent can pay for")
 def _affordable(scene: Scene) -> Call:
     scene.queue.set_budget("agent:bob", 0.5)
@@ -310,6 +322,13 @@ def _expired(scene: Scene) -> Call:
 @case("settle", "many at once")
 def _many(scene: Scene) -> Call:
     done = [settling.completed(scene.claims[name], 1) for name in ("locked", "paid-0", "paid-1", "root", "probe")]
+    return lambda store: store.settle(done)
+
+
+@case("settle", "a group")
+def _grouped(scene: Scene) -> Call:
+    _gather(scene)
+    done = [settling.completed(each, 1) for each in with_groups([scene.take("note", "note")])]
     return lambda store: store.settle(done)
 
 

@@ -520,7 +520,7 @@ def test_a_thousand_behind_one_lock_are_parked_in_few_statements_and_cost_the_ne
         (locks._WANT_NO_MORE, ("[1]",)),
         (locks._UNRESERVE, ("[1]",)),
         (locks._PARK, ('[[1, "repo"]]', 0)),
-        (budgets._WISHES, ("[1]",)),
+        (budgets._WISHES, ("[1]", "ada")),
         (budgets._RESERVE, ('[[1, "budget:global:usd", 5]]',)),
         (budgets._MARK, ("[[1]]",)),
         (budgets._ADD_UP, ('[["default", "budget:global:usd", 5, 0, 0]]',)),

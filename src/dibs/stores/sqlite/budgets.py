@@ -6,6 +6,7 @@ Only projects that have budgets come here.
 
 from __future__ import annotations
 
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -72,18 +73,15 @@ SELECT DISTINCT lane FROM tasks INDEXED BY task_parked WHERE project = ?1 AND pa
 """
 # Of a lane, those that are parked on a budget, and those that are on their way; at most ?4 of each.
 _BEST = """
-SELECT n, locks, parked FROM (
-    SELECT * FROM (
-        SELECT rank, n, locks, true AS parked FROM tasks INDEXED BY task_parked
-        WHERE project = ?1 AND parked_on = ?2 AND lane = ?3 ORDER BY rank, n LIMIT ?4
-    )
-    UNION ALL
-    SELECT * FROM (
-        SELECT rank, n, locks, false FROM tasks INDEXED BY task_ready
-        WHERE status = 'ready' AND parked_on IS NULL AND lane = ?3 ORDER BY rank, n LIMIT ?4
-    )
+SELECT * FROM (
+    SELECT rank, n, locks, true FROM tasks INDEXED BY task_parked
+    WHERE project = ?1 AND parked_on = ?2 AND lane = ?3 ORDER BY rank, n LIMIT ?4
 )
-ORDER BY rank, n
+UNION ALL
+SELECT * FROM (
+    SELECT rank, n, locks, false FROM tasks INDEXED BY task_ready
+    WHERE status = 'ready' AND parked_on IS NULL AND lane = ?3 ORDER BY rank, n LIMIT ?4
+)
 """
 
 
@@ -273,15 +271,15 @@ class Budgets:
         return moved
 
     def _moves(self, budget: Name, lane: int, closed: Closed) -> dict[int, str | None]:
-        best = list(self._tx.connection.execute(_BEST, (*budget, lane, rules.LOOKED_AT)))
-        self.look_at(number for number, _, _ in best)
+        best = sorted(self._tx.connection.execute(_BEST, (*budget, lane, rules.LOOKED_AT)), key=itemgetter(0, 1))
+        self.look_at(number for _, number, _, _ in best)
         if budget not in self._rooms:
             return {}
         coming = 0
         moved: dict[int, str | None] = {}
-        parked = [(number, locks) for number, locks, is_parked in best if is_parked]
+        parked = [(number, locks) for _, number, locks, is_parked in best if is_parked]
         others = dict(zip((number for number, _ in parked), closed(budget[0], parked), strict=True))
-        for number, _, is_parked in best:
+        for _, number, _, is_parked in best:
             wanted = self._wishes[number].get(budget)
             if wanted is None or not self._fits(budget, number, wanted, coming):
                 continue
