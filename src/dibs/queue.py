@@ -4,8 +4,8 @@ Each verb is written once, as a coroutine. On an embedded store opened for block
 `dibs.sync` can drive it without an event loop.
 
 The life of a task is here: added, claimed, settled, steered, looked at. What surrounds it is in a file for each topic,
-and `Queue` has the verbs of all: `agents`, `artifacts`, `budgets`, `coalescing`, `deadletters`, `locks`, `pausing`,
-`people`.
+and `Queue` has the verbs of all: `agents`, `artifacts`, `budgets`, `coalescing`, `deadletters`, `escalating`, `locks`,
+`pausing`, `people`, `rates`.
 """
 
 from __future__ import annotations
