@@ -38,7 +38,10 @@ def test_span(seconds: float, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "words"),
-    [(0.5, "now"), (5, "5s ago"), (185, "3m ago"), (7_300, "2h ago"), (200_000, "2d ago"), (-90, "in 1m")],
+    [
+        *((0.5, "now"), (5, "5s ago"), (185, "3m ago"), (7_300, "2h ago"), (200_000, "2d ago")),
+        *((-90, "in 1m"), (-7_199, "in 2h"), (-29.9, "in 30s")),
+    ],
 )
 def test_relative(seconds: float, words: str) -> None:
     assert wording.relative(NOW - timedelta(seconds=seconds), NOW) == words

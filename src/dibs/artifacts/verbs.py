@@ -214,7 +214,10 @@ class Artifacts:
             raise Invalid(f"say in which dag {ref} is, or name its task: task:ID:artifact:NAME.", field="dag")
         found = newest(known).get(wanted.name)
         if found is None:
-            raise NotFound(f"There is no artifact {wanted.name!r} there.", field="ref")
+            raise NotFound(
+                f"There is no artifact {wanted.name!r} there. `dibs artifact ls ID` shows the ones there are.",
+                field="ref",
+            )
         return found.digest
 
     async def _task(self, task_id: str) -> Task:

@@ -74,8 +74,8 @@ def relative(instant: datetime | None, now: datetime) -> str:
     seconds = (now - instant).total_seconds()
     if abs(seconds) < 1:
         return "now"
-    size = _rough(abs(seconds))
-    return f"{size} ago" if seconds > 0 else f"in {size}"
+    # What was in 2 h a second ago is still: only what has passed is rounded down.
+    return f"{_rough(seconds)} ago" if seconds > 0 else f"in {_rough(-seconds * 1.01)}"
 
 
 def due(instant: datetime | None, now: datetime) -> str:

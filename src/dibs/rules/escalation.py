@@ -116,7 +116,9 @@ def scopes_for(type: str, dag_id: str) -> tuple[str, ...]:
 def no_ladder(scope: str) -> NotFound:
     """There is nothing to show or clear."""
     kind, _, name = scope.partition(":")
-    return NotFound(f"There is no escalation for the {kind} {name}: dibs escalation ls", field=kind)
+    return NotFound(
+        f"There is no escalation for the {kind} {name}. `dibs escalation ls` shows the ones there are.", field=kind
+    )
 
 
 def is_failure(outcome: Outcome, *, counts_attempt: bool) -> bool:

@@ -109,10 +109,10 @@ def ls(args: Namespace) -> int:
         return 0
     instant = when()
     columns = (
-        Column("NAME", wide=True),
+        Column("NAME"),
         Column("SIZE", right=True),
         Column("MEDIA TYPE", spare=True),
-        Column("DIGEST"),
+        Column("DIGEST", wide=True),
         Column("TASK", spare=True),
         Column("PUT", spare=True, style="bright_black"),
     )

@@ -65,9 +65,9 @@ def inbox(args: Namespace) -> int:
     instant = when()
     columns = (
         Column("ID"),
-        Column("KIND", spare=True),
+        Column("KIND"),
         Column("QUESTION", wide=True),
-        Column("TASK"),
+        Column("TASK", spare=True),
         Column("TITLE", spare=True),
         Column("FOR", spare=True),
         Column("ASKED", spare=True, style="bright_black"),

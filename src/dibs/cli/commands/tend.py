@@ -136,7 +136,7 @@ def prune(args: Namespace) -> int:
     if args.json:
         print_json({"pruned": count})
     else:
-        print(f"{count} tasks deleted")
+        print(f"{count} task{'' if count == 1 else 's'} deleted")
     return 0
 
 
