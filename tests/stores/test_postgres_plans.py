@@ -158,9 +158,12 @@ async def complete(queue: Queue, claims: list[Claim]) -> None:
     assert [getattr(answer, "status", answer) for answer in answers] == ["completed"] * len(claims)
 
 
-async def read_by(queue: Queue, work: Callable[[], Any]) -> dict[str, tuple[int, int]]:
+async def read_by(queue: Queue, work: Callable[[], Any], *, duties_first: bool = True) -> dict[str, tuple[int, int]]:
     """Scans of each table and index that something makes, and the rows they read."""
     engine = engine_of(queue)
+    if duties_first:
+        # A claim runs those that are due: on a busy machine the last ones may have been more than a second ago.
+        await queue.run_duties()
     before = {row["name"]: (row["scans"], row["rows"]) for row in await engine.fetch(_READ)}
     await work()
     after = {row["name"]: (row["scans"], row["rows"]) for row in await engine.fetch(_READ)}
@@ -383,16 +386,16 @@ def test_what_was_due_long_ago_is_not_read_again_and_again_behind_an_old_snapsho
             async def claim() -> None:
                 answers.append(await store.claim(ClaimRequest(agent="ada")))
 
-            assert (await read_by(queue, claim))["held_over"][1] >= SETTLED
-            assert (await read_by(queue, claim))["held_over"][1] == 0
+            assert (await read_by(queue, claim, duties_first=False))["held_over"][1] >= SETTLED
+            assert (await read_by(queue, claim, duties_first=False))["held_over"][1] == 0
             nothing_known, remembered = answers
             assert nothing_known.next_due_in is None
             assert remembered.next_due_in is not None
             assert remembered.next_due_in > 0, "it would ask again at once"
 
             clock.advance(120)
-            assert (await read_by(queue, lambda: store.expired(10)))["held_over"][1] >= SETTLED
-            assert (await read_by(queue, lambda: store.expired(10)))["held_over"][1] == 0
+            assert (await read_by(queue, lambda: store.expired(10), duties_first=False))["held_over"][1] >= SETTLED
+            assert (await read_by(queue, lambda: store.expired(10), duties_first=False))["held_over"][1] == 0
             task = await queue.add("job")
             await queue.claim("bob", lease=10)
             clock.advance(11)
