@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from dibs import settling
-from dibs.errors import Invalid
+from dibs.errors import Conflict, Invalid, NotFound
 from dibs.model.claim import Claim
 from dibs.model.status import Outcome, Status
 from dibs.requests import agent_text
@@ -50,12 +50,17 @@ class Coalescing:
         """
         queue = cast("Queue", self)
         used = await queue._used(claim, cost, tokens_in, tokens_out, turns, model, None, None)
-        settlements = []
+        settlements: list[Settlement] = []
+        refused: dict[str, DibsError] = {}
         for each, share in _shared(claim, used):
             over = await queue._over_limit(each, share)
             done = settling.completed(each, output, usage=share, decision=decision, over=over)
-            settlements.append(await _checked(queue, each, done))
-        return await queue.settle(settlements)
+            try:
+                settlements.append(await _checked(queue, each, done, beside=(claim, *claim.group)))
+            except (Conflict, NotFound) as error:
+                refused[each.task.id] = error
+        answers = iter(await queue.settle(settlements))
+        return [refused.get(each.task.id) or next(answers) for each in (claim, *claim.group)]
 
     async def fail_group(
         self,
@@ -136,10 +141,11 @@ def _shared(claim: Claim, used: Usage | None) -> list[tuple[Claim, Usage | None]
     return [(claim, used), *((other, share) for other in claim.group)]
 
 
-async def _checked(queue: Queue, claim: Claim, done: Settlement) -> Settlement:
-    """A completion, if it is what its task expects."""
+async def _checked(queue: Queue, claim: Claim, done: Settlement, beside: Sequence[Claim]) -> Settlement:
+    """A completion, if it is what its task expects. `beside`: its group, whose leases are kept meanwhile."""
     if done.next is Status.COMPLETED and settling.runs_commands(claim):
         from dibs import judging
 
-        return await judging.settlement(queue, claim, done, blocking=queue._blocking)
+        others = [other for other in beside if other is not claim]
+        return await judging.settlement(queue, claim, done, blocking=queue._blocking, beside=others)
     return settling.checked(claim, done, draw=queue.draw, poison=queue.poison)

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING
 from dibs import checking, proving, settling
 from dibs.model.instants import to_micros
 from dibs.model.status import Outcome
+from dibs.requests import raised
+from dibs.stores.values import Renewal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dibs.model.claim import Claim, News
     from dibs.queue import Queue
     from dibs.rules.contracts import Check
@@ -25,27 +29,34 @@ SHORTEST_S = 0.2
 """Between two renewals, however short the lease."""
 
 
-async def settlement(queue: Queue, claim: Claim, done: Settlement, *, blocking: bool) -> Settlement:
+async def settlement(
+    queue: Queue, claim: Claim, done: Settlement, *, blocking: bool, beside: Sequence[Claim] = ()
+) -> Settlement:
     """The completion or its rejection, once its commands have run. Raises LeaseLost if the claim is lost meanwhile,
-    and Unavailable where a command cannot be run; nothing is decided then."""
+    and Unavailable where a command cannot be run; nothing is decided then. `beside`: claims that are kept, too."""
     attempts = await queue.store.history(claim.task.id)
     ended = next((attempt for attempt in attempts if attempt.fence == claim.fence), None)
     if ended is not None:
         refusal = (ended.error or "") if ended.outcome is Outcome.REJECTED else None
         return settling.judged(claim, done, refusal, draw=queue.draw, poison=queue.poison)
     proving.must_be_runnable(checking.commands(claim.task.expects))
-    news = await queue.renew((claim.task.id, claim.fence))
+    news = await _renewed(queue, claim, beside)
     running = _Running(claim, done, queue.url)
     try:
         # Whoever cancelled it has ended it: the store will say so to what is handed in now.
         while not news.cancel and not await running.over(_until_renewal_s(news, queue.store.now()), blocking):
-            news = await queue.renew((claim.task.id, claim.fence))
+            news = await _renewed(queue, claim, beside)
         if news.cancel:
             return done
         refusal = running.answer.result()
     finally:
         running.stop()
     return settling.judged(claim, done, refusal, draw=queue.draw, poison=queue.poison)
+
+
+async def _renewed(queue: Queue, claim: Claim, beside: Sequence[Claim]) -> News:
+    renewals = [Renewal(task_id=each.task.id, fence=each.fence) for each in (claim, *beside)]
+    return raised((await queue.renew_many(renewals))[0])
 
 
 def _until_renewal_s(news: News, now: int) -> float:

@@ -110,6 +110,7 @@ class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Loc
         self.poison = poison
         self.prices = prices or Prices()
         self.artifacts_at = artifacts
+        self.retention_s = retention_s
         self._blocking = blocking
         self.due_in: float | None = None
         """Of the last claim, if it found nothing: seconds until time alone may change that."""

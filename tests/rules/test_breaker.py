@@ -40,6 +40,7 @@ def half_open(probe: tuple[str, int] | None = PROBE) -> Record:
         (Outcome.TIMED_OUT, "timeout", True, Verdict.FAILURE),
         (Outcome.EXPIRED, "crash", True, Verdict.FAILURE),
         (Outcome.REJECTED, "invalid_output", True, Verdict.FAILURE),
+        (Outcome.SUBMITTED, None, False, Verdict.HANDED_IN),
         (Outcome.EXPIRED, "expired", False, Verdict.NOTHING),
         (Outcome.RELEASED, "released", False, Verdict.NOTHING),
         (Outcome.SUSPENDED, None, False, Verdict.NOTHING),
@@ -213,3 +214,9 @@ def test_settings_that_make_no_sense_are_refused(options: dict[str, Any], field:
     with pytest.raises(Invalid) as refused:
         breaker.override_of("code", **options)
     assert refused.value.field == field
+
+
+def test_handing_in_closes_what_waits_for_its_probe_and_forgets_nothing_otherwise() -> None:
+    assert after(half_open(), Verdict.HANDED_IN, claim=PROBE).state is State.CLOSED
+    failed = after(HEALTHY, Verdict.FAILURE)
+    assert after(failed, Verdict.HANDED_IN) == failed

@@ -31,6 +31,13 @@ def asked(id: str = QUESTION, **fields: Any) -> dict[str, Question]:
     return {id: Question(id=id, task_id="task_1", kind="validation", **fields)}
 
 
+def test_what_the_author_says_of_its_own_work_does_not_count() -> None:
+    step = next_step(task(agent="ada"), judge(Status.COMPLETED, PASS, agent="ada"), {})
+    assert (step.do, step.id) == ("ask", QUESTION)
+    assert step.text.startswith("The work was judged by its author (ada, task_1_judge_3_1), which does not count.")
+    assert next_step(task(agent="ada"), judge(Status.COMPLETED, PASS, agent="bob"), {}).do == "complete"
+
+
 def test_work_is_sent_to_its_judge_once() -> None:
     assert next_step(task(), {}, {}) == Step("send", 1, JUDGE)
     assert validating.judge_ids(task()) == [JUDGE]

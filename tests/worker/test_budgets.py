@@ -89,3 +89,18 @@ async def test_draining_does_not_wait_for_a_budget_to_be_raised() -> None:
         assert len(done) == 6
         [budget] = await queue.budgets()
         assert (round(budget.spent, 6), budget.reserved, budget.waiting) == (0.6, 0.0, len(tasks) - 6)
+
+
+async def test_draining_leaves_what_the_agent_itself_cannot_pay_for() -> None:
+    app = dibs.App()
+
+    @app.handler("job")
+    async def job(ctx: Any) -> None:
+        ctx.spend(usd=0.1)
+
+    async with dibs.connect("memory:") as queue:
+        await queue.set_budget("agent:tester", 1)
+        dear, cheap = await queue.add_many([dibs.NewTask("job", max_cost=5), dibs.NewTask("job", max_cost=0.5)])
+        async with dibs.Worker(app, queue, agent="tester") as worker:
+            await first(worker.drain())
+        assert [(await queue.get(task.id)).status for task in (dear, cheap)] == ["ready", "completed"]

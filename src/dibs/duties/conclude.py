@@ -10,7 +10,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from dibs.errors import Conflict, DibsError, Invalid
+from dibs.errors import Conflict, DibsError, Invalid, Unavailable
 from dibs.model.status import Outcome, Status
 
 if TYPE_CHECKING:
@@ -28,7 +28,11 @@ async def conclude(desk: Desk) -> int:
     """Go on with up to a batch of works that wait for nobody any more; how many."""
     found = await desk.store.handed_in(BATCH)
     for task_id in found:
-        await conclude_one(desk, task_id)
+        try:
+            await conclude_one(desk, task_id)
+        except Unavailable:
+            # One whose values cannot be read here must not keep this process from its other duties.
+            continue
     return len(found)
 
 
@@ -62,7 +66,7 @@ async def conclude_one(desk: Desk, task_id: str) -> str | None:
             if step.do == "wait":
                 await store.cancel(step.id, "the work it judges was cancelled")
             break
-    [task] = await store.get([task_id])
+    [task] = await store.get([task_id], listed=True)
     return None if task is None else task.status
 
 
@@ -74,7 +78,8 @@ async def _handed_in(desk: Desk, task_id: str) -> Claim | None:
     from dibs.model.claim import Claim
     from dibs.rules import contracts
 
-    [task] = await desk.store.get([task_id])
+    # Large values are named: what becomes of the work does not depend on whether they can be read here.
+    [task] = await desk.store.get([task_id], listed=True)
     if task is None or task.status is not Status.VALIDATING:
         return None
     try:
@@ -96,7 +101,11 @@ async def _send(desk: Desk, claim: Claim, step: Step) -> None:
     from dibs.stores.values import Insertion
 
     task = claim.task
-    spec = validating.order(task, step.place)
+    try:
+        [whole] = await desk.store.get([task.id])
+    except Unavailable:
+        whole = None  # what cannot be read here is named
+    spec = validating.order(whole or task, step.place)
     [draft] = drafting.drafts([spec], project=task.project, now=desk.store.now(), new_id=lambda _: step.id)
     draft.task.parent_id, draft.task.depth = task.id, task.depth + 1
     draft.task.assignee = validating.not_for(claim.agent)

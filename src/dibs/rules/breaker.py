@@ -2,12 +2,13 @@
 
     closed --- failure_threshold failed attempts in a row -----------> open
     open ----- half_open_after_s later ------------------------------> half-open
-    half-open - its probe completes ---------------------------------> closed
+    half-open - its probe completes, or hands in work to be judged --> closed
     half-open - its probe fails, times out or dies ------------------> open
 
 *Closed*: a completed attempt forgets the failures before it; failures older than `cooldown_s` are forgotten too.
 *Open*: nothing of the type is handed out, and what was under way when it opened decides nothing. *Half-open*: exactly
-one task, the probe, is handed out, and only that attempt decides. An attempt that says nothing about the type
+one task, the probe, is handed out, and only that attempt decides. Work that was handed in counts once it is judged:
+rejected it is a failure. An attempt that says nothing about the type
 (released, rate limited, cancelled, suspended, stopped by a budget, a lease that ran out before the work began) neither
 counts nor forgets; if it was the probe, the next claim takes another.
 
@@ -58,6 +59,7 @@ class Verdict(StrEnum):
 
     SUCCESS = "success"
     FAILURE = "failure"
+    HANDED_IN = "handed_in"
     NOTHING = "nothing"
 
 
@@ -150,6 +152,8 @@ def verdict(outcome: str, reason: str | None, *, counts_attempt: bool) -> Verdic
     """What an attempt says about its type by the way it ended."""
     if outcome == Outcome.COMPLETED:
         return Verdict.SUCCESS
+    if outcome == Outcome.SUBMITTED:
+        return Verdict.HANDED_IN
     if outcome in _FAILURES and counts_attempt and reason not in _NOT_TO_BLAME:
         return Verdict.FAILURE
     return Verdict.NOTHING
@@ -162,7 +166,7 @@ def ended(record: Record, settings: Settings, said: Verdict, claim: tuple[str, i
     if record.state is State.HALF_OPEN:
         if claim != record.probe:
             return record
-        if said is Verdict.SUCCESS:
+        if said in (Verdict.SUCCESS, Verdict.HANDED_IN):
             return closed(record)
         if said is Verdict.FAILURE:
             return _open(_failed(record, settings, now), settings, now, PROBE_FAILED)

@@ -79,7 +79,8 @@ def next_step(task: Task, judges: Mapping[str, Task], asked: Mapping[str, Questi
                 return Step("send", place, id)
             if judge.status not in FINAL:
                 return Step("wait", place, id)
-            if judge.status is Status.COMPLETED:
+            # (Somebody may have given the judge's task to the author after all.)
+            if judge.status is Status.COMPLETED and (judge.agent is None or judge.agent != task.agent):
                 if judge.output["verdict"] == "pass":
                     continue
                 return Step("reject", place, id, contracts.refusal("judge", reasons(judge.output)))
@@ -160,6 +161,11 @@ def reasons(output: dict[str, Any]) -> list[str]:
 
 def _instead_of(judge: Task, check: contracts.Check) -> str:
     """What a person is asked where no judge could decide."""
+    if judge.status is Status.COMPLETED:
+        return (
+            f"The work was judged by its author ({judge.agent}, {judge.id}), which does not count."
+            f" {questions.VALIDATION_TEXT} It was to be judged by this: {check.rubric}"
+        )
     trouble = (judge.error or judge.cancel_reason or judge.reason or "no reason is known")[:_MAX_TROUBLE_CHARS]
     return (
         f"The work could not be judged ({judge.id} is {judge.status}: {trouble}). {questions.VALIDATION_TEXT}"

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 from dibs.model.status import Status
 from dibs.rules import matching
-from dibs.rules.budgets import PREFIX
+from dibs.rules.budgets import PREFIX, without
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dibs.model.task import Task
+    from dibs.model.views import Budget
     from dibs.queue import Queue
     from dibs.worker.app import App
 
@@ -54,17 +57,20 @@ class Offers:
 
         What waits for a budget is not: it may wait until somebody raises it.
         """
+        spending = await queue.budgets()
         for type in self._capabilities:
             cursor: str | None = None
             while True:
                 page = await queue.find(status=_LEFT_TO_DO, type=type, cursor=cursor)
-                if any(self.could_take(task) for task in page.items if not _is_broke(task)):
+                if any(self.could_take(task) for task in page.items if not self._is_left(task, spending)):
                     return True
                 cursor = page.cursor
                 if cursor is None:
                     break
         return False
 
-
-def _is_broke(task: Task) -> bool:
-    return task.parked_on is not None and task.parked_on.startswith(PREFIX)
+    def _is_left(self, task: Task, spending: Sequence[Budget]) -> bool:
+        """Whether a budget keeps this agent from it: one that the task waits for, or the agent's own."""
+        if task.parked_on is not None and task.parked_on.startswith(PREFIX):
+            return True
+        return task.status is Status.READY and without(task, self._agent, spending) is not None

@@ -139,4 +139,12 @@ def _own_way(queue: Queue) -> SyncQueue:
     """A blocking handle of this thread's own; a memory store is shared, being in this process only."""
     if queue.url.startswith("memory:"):
         return SyncQueue(queue)
-    return connect_sync(queue.url, clock=queue.store.clock, project=queue.project)
+    return connect_sync(
+        queue.url,
+        clock=queue.store.clock,
+        project=queue.project,
+        # A lost lease makes it run duties: they must keep to what this worker was told.
+        retention=queue.retention_s,
+        poison=queue.poison,
+        artifacts=queue.artifacts_at,
+    )

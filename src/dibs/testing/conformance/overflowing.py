@@ -168,6 +168,16 @@ class Overflowing(Topic):
         assert claim.task.id == again.id
         assert [one.task.payload for one in (claim, *claim.group)] == [{"text": LARGE}] * 2
 
+    async def test_work_whose_output_cannot_be_read_here_is_judged_all_the_same(self, queue: Queue) -> None:
+        there, away = at(queue), at(queue)
+        task = await there.add("job", expects={"validation": "judge", "rubric": "It is long."})
+        await there.complete(await take(there, "job"), LARGE)
+        await away.run_duties()
+        verdict = {"verdict": "pass", "criteria": {}}
+        await away.complete(await take(away, "judge", agent="bob", capabilities=["judge"]), verdict)
+        known = await there.get(task.id)
+        assert (known.status, known.output) == (Status.COMPLETED, LARGE)
+
     async def test_what_cannot_be_put_elsewhere_is_kept_by_the_store(self, queue: Queue) -> None:
         away = at(queue, NOWHERE)
         task = await away.add("job", LARGE)

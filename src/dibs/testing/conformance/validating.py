@@ -160,6 +160,30 @@ class Validating(Topic):
         await judge(queue)
         assert await status(queue, task) == Status.COMPLETED
 
+    async def test_an_author_who_was_given_the_judges_task_after_all_decides_nothing(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        await queue.set_escalation([{"after": 1, "do": "reassign", "agent": "ada"}], type="judge")
+        claim = await handed_in(queue)
+        await queue.fail(await take(queue, "judge", agent="bob", capabilities=["judge"]), "no idea")
+        await elapse(queue, clock, 3600)
+        await judge(queue, GOOD, agent="ada")
+        assert await status(queue, claim.task) == Status.WAITING
+        [question] = await queue.inbox()
+        assert "judged by its author (ada" in question.question
+
+    async def test_handing_in_closes_a_breaker_that_waits_for_its_probe_and_a_rejection_counts(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        await queue.set_breaker("poem", failure_threshold=1, half_open_after_s=10)
+        await queue.add("poem", max_attempts=1)
+        await queue.fail(await take(queue, "poem"), "no")
+        clock.advance(11)
+        await handed_in(queue)
+        assert [breaker.state for breaker in await queue.breakers() if breaker.type == "poem"] == ["closed"]
+        await judge(queue, BAD)
+        assert [breaker.state for breaker in await queue.breakers() if breaker.type == "poem"] == ["open"]
+
     async def test_a_dead_letter_takes_what_depended_on_it_along(self, queue: Queue) -> None:
         claim = await handed_in(queue, max_attempts=1)
         after = await queue.add("print", after=[claim.task.id])

@@ -23,10 +23,11 @@ CREATE OR REPLACE FUNCTION dibs.breaker_holds(
     LEFT JOIN dibs.breaker_settings e ON e.project = p_project AND e.type = '*'
 $$;
 
--- What an attempt says about its type by the way it ended: success, failure or nothing.
+-- What an attempt says about its type by the way it ended: success, failure, handed_in or nothing.
 CREATE OR REPLACE FUNCTION dibs.verdict(outcome text, reason text, counts boolean) RETURNS text LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN outcome = 'completed' THEN 'success'
+        WHEN outcome = 'submitted' THEN 'handed_in'
         WHEN outcome IN ('failed', 'timed_out', 'expired', 'rejected') AND counts
             AND coalesce(reason, '') NOT IN ('rate_limit', 'budget_exceeded', 'cancelled') THEN 'failure'
         ELSE 'nothing'
@@ -135,7 +136,7 @@ BEGIN
                 b := dibs.opened_breaker(b, p_at, cardinality(b.failed_at)
                     || CASE cardinality(b.failed_at) WHEN 1 THEN ' failed attempt' ELSE ' failed attempts in a row' END);
             END IF;
-        ELSIF ending.said = 'success' AND b.troubled THEN
+        ELSIF (ending.said = 'success' AND b.troubled) OR (ending.said = 'handed_in' AND b.state = 'half_open') THEN
             b := dibs.closed_breaker(b);
         ELSIF b.state = 'half_open' THEN
             b.probe_n := NULL;
