@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 from dibs import settling
 from dibs.errors import Conflict, Invalid, NotFound
 from dibs.model.claim import Claim
-from dibs.model.status import Outcome, Status
-from dibs.requests import agent_text
+from dibs.requests import MAX_DELAY_S, failure
 from dibs.rules import validation
 from dibs.stores.values import Usage
 
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
     from dibs.model.claim import Settled
     from dibs.queue import Queue
     from dibs.stores.values import Settlement
-
-MAX_DELAY_S = 365 * 86_400.0
-MAX_RETRY_AFTER_S = 86_400.0
 
 
 class Coalescing:
@@ -55,8 +51,9 @@ class Coalescing:
         for each, share in _shared(claim, used):
             over = await queue._over_limit(each, share)
             done = settling.completed(each, output, usage=share, decision=decision, over=over)
+            others = [other for other in (claim, *claim.group) if other is not each]
             try:
-                settlements.append(await _checked(queue, each, done, beside=(claim, *claim.group)))
+                settlements.append(await queue._checked(each, done, beside=others))
             except (Conflict, NotFound) as error:
                 refused[each.task.id] = error
         answers = iter(await queue.settle(settlements))
@@ -80,27 +77,16 @@ class Coalescing:
         """As `fail`, for a claim and all in its group. Each goes by its own retry policy; those with equal ones come
         back at the same moment, and so together."""
         queue = cast("Queue", self)
-        after = (
-            None if retry_after is None else validation.duration_s(retry_after, "retry_after", high=MAX_RETRY_AFTER_S)
-        )
-        text = agent_text(error, "error")
-        cause = validation.text(reason, "reason")
-        code = None if exit_code is None else validation.whole(exit_code, "exit_code", -(2**31), 2**31)
+        told = failure(error, reason=reason, retry=retry, retry_after=retry_after, exit_code=exit_code)
         used = await queue._used(claim, cost, tokens_in, tokens_out, turns, model, None, None)
         draw, now = queue.draw(), queue.store.now()
         settlements = []
         for each, share in _shared(claim, used):
             failed = settling.failed(
                 each,
-                text,
+                **told,
                 draw=draw,
-                reason=cause,
-                retry_again=retry,
-                retry_after=after,
-                exit_code=code,
                 usage=share,
-                outcome=Outcome.TIMED_OUT if cause == "timeout" else Outcome.FAILED,
-                crash=cause == "crash",
                 over=await queue._over_limit(each, share),
                 poison=queue.poison,
                 now=now,
@@ -139,13 +125,3 @@ def _shared(claim: Claim, used: Usage | None) -> list[tuple[Claim, Usage | None]
         raise Invalid("a group is settled by the claim that `claim` answered, not by id and fence.", field="claim")
     share = share_of(used)
     return [(claim, used), *((other, share) for other in claim.group)]
-
-
-async def _checked(queue: Queue, claim: Claim, done: Settlement, beside: Sequence[Claim]) -> Settlement:
-    """A completion, if it is what its task expects. `beside`: its group, whose leases are kept meanwhile."""
-    if done.next is Status.COMPLETED and settling.runs_commands(claim):
-        from dibs import judging
-
-        others = [other for other in beside if other is not claim]
-        return await judging.settlement(queue, claim, done, blocking=queue._blocking, beside=others)
-    return settling.checked(claim, done, draw=queue.draw, poison=queue.poison)

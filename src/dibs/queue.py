@@ -26,7 +26,7 @@ from dibs.escalating import Escalating
 from dibs.locks import Locks
 from dibs.model.claim import Claim, Claims, News, Settled
 from dibs.model.ids import JUDGES, new_id
-from dibs.model.status import FINAL, DagStatus, Outcome, Status
+from dibs.model.status import FINAL, DagStatus, Status
 from dibs.model.task import Content, NewTask, Task
 from dibs.pausing import Pausing
 from dibs.people import People
@@ -34,13 +34,16 @@ from dibs.plan import DagPlan
 from dibs.pricing import Prices
 from dibs.rates import Rates
 from dibs.requests import (
+    MAX_DELAY_S,
     MAX_LIMIT,
     MAX_NOTE_CHARS,
+    MAX_WAIT_S,
     Held,
     agent_text,
     another_payload,
     claim_request,
     default_agent,
+    failure,
     from_when,
     get_task,
     held,
@@ -82,7 +85,6 @@ if TYPE_CHECKING:
 POLL_S = 5.0
 """How long a waiting claim sleeps at most when no news wakes it."""
 
-MAX_WAIT_S = 86_400.0
 MAX_LOG_CHARS = 10_000
 
 
@@ -503,12 +505,16 @@ class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Loc
         snapshot = await self._snapshot(claim)
         over = await self._over_limit(snapshot, used)
         done = settling.completed(snapshot, output, usage=used, decision=decision, artifacts=kept, over=over)
-        if done.next is Status.COMPLETED and settling.runs_commands(snapshot):
+        return await self._settle_one(await self._checked(snapshot, done))
+
+    async def _checked(self, claim: Claim, done: Settlement, beside: Sequence[Claim] = ()) -> Settlement:
+        """A completion, if it is what its task expects. `beside`: others whose leases are kept meanwhile."""
+        if done.next is Status.COMPLETED and settling.runs_commands(claim):
             # Few tasks have them; nobody else pays for the import.
             from dibs import judging
 
-            return await self._settle_one(await judging.settlement(self, snapshot, done, blocking=self._blocking))
-        return await self._settle_one(settling.checked(snapshot, done, draw=self.draw, poison=self.poison))
+            return await judging.settlement(self, claim, done, blocking=self._blocking, beside=beside)
+        return settling.checked(claim, done, draw=self.draw, poison=self.poison)
 
     async def fail(
         self,
@@ -528,25 +534,16 @@ class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Loc
         tokens_cache_written: int | None = None,
     ) -> Settled:
         """The attempt failed. The task's retry policy, the reason and `retry` decide whether it is tried again."""
-        after = None if retry_after is None else validation.duration_s(retry_after, "retry_after", high=MAX_WAIT_S)
-        text = agent_text(error, "error")
-        cause = validation.text(reason, "reason")
-        code = None if exit_code is None else validation.whole(exit_code, "exit_code", -(2**31), 2**31)
+        told = failure(error, reason=reason, retry=retry, retry_after=retry_after, exit_code=exit_code)
         used = await self._used(claim, cost, tokens_in, tokens_out, turns, model, tokens_cached, tokens_cache_written)
         snapshot = await self._snapshot(claim)
         over = await self._over_limit(snapshot, used)
         return await self._settle_one(
             settling.failed(
                 snapshot,
-                text,
+                **told,
                 draw=self.draw(),
-                reason=cause,
-                retry_again=retry,
-                retry_after=after,
-                exit_code=code,
                 usage=used,
-                outcome=Outcome.TIMED_OUT if cause == "timeout" else Outcome.FAILED,
-                crash=cause == "crash",
                 over=over,
                 poison=self.poison,
                 now=self.store.now(),
@@ -555,7 +552,7 @@ class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Loc
 
     async def release(self, claim: Held, *, delay: Any = 0) -> Settled:
         """Give the work back unharmed; no attempt is used up. It is offered again after `delay`."""
-        delay_s = validation.duration_s(delay, "delay", high=MAX_WAIT_S * 365)
+        delay_s = validation.duration_s(delay, "delay", high=MAX_DELAY_S)
         return await self._settle_one(settling.released(await self._snapshot(claim), delay_s=delay_s))
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
@@ -669,7 +666,7 @@ class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Loc
     async def retry(self, task_id: Any, *, payload: Any = None, delay: Any = 0, keep_steps: bool = True) -> Task:
         """Give a dead-lettered or cancelled task a new life, and with it what was cancelled because of it."""
         body = body_hash = None
-        delay_s = validation.duration_s(delay, "delay", high=MAX_WAIT_S * 365)
+        delay_s = validation.duration_s(delay, "delay", high=MAX_DELAY_S)
         if payload is not None:
             body, body_hash = await another_payload(self.store, task_id, payload)
         return await self.store.revive(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dibs.errors import DibsError, Invalid, NotFound
 from dibs.model.claim import Claim
 from dibs.model.instants import seconds
+from dibs.model.status import Outcome
 from dibs.rules import pricing, validation
 from dibs.rules.schedule import RETENTION_S
 from dibs.stores.values import ClaimRequest, Usage
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MAX_LIMIT = 1_000
+MAX_WAIT_S = 86_400.0
+MAX_DELAY_S = 365 * 86_400.0
 MAX_NOTE_CHARS = 4_000
 
 Held = Claim | tuple[str, int]
@@ -148,6 +151,22 @@ def retention_s(retention: Any) -> float:
 
     wanted = (os.environ.get("DIBS_RETENTION") or None) if retention is None else retention
     return RETENTION_S if wanted is None else validation.duration_s(wanted, "retention")
+
+
+def failure(error: str, *, reason: str, retry: bool, retry_after: Any, exit_code: int | None) -> dict[str, Any]:
+    """What `fail` is told, as `settling.failed` takes it."""
+    after = None if retry_after is None else validation.duration_s(retry_after, "retry_after", high=MAX_WAIT_S)
+    text = agent_text(error, "error")
+    cause = validation.text(reason, "reason")
+    return {
+        "error": text,
+        "reason": cause,
+        "retry_again": retry,
+        "retry_after": after,
+        "exit_code": None if exit_code is None else validation.whole(exit_code, "exit_code", -(2**31), 2**31),
+        "outcome": Outcome.TIMED_OUT if cause == "timeout" else Outcome.FAILED,
+        "crash": cause == "crash",
+    }
 
 
 def lease_s(lease: Any) -> float:

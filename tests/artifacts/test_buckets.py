@@ -23,13 +23,13 @@ def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_bytes_go_into_a_bucket_and_come_back(size: int) -> None:
     content = os.urandom(size)
     with serving() as (endpoint, objects):
-        url = f"s3://work/some/prefix?endpoint={endpoint}&region=eu-1"
+        url = f"s3://agents/some/prefix?endpoint={endpoint}&region=eu-1"
         with dibs.connect_sync("memory:", artifacts=url) as queue:
             queue.add("job")
             [claim] = queue.claim("ada")
             artifact = queue.put_artifact(claim, "../report", content)
             digest = sha256(content).hexdigest()
-            assert list(objects) == [f"/work/some/prefix/sha256/{digest[:2]}/{digest}"]
+            assert list(objects) == [f"/agents/some/prefix/sha256/{digest[:2]}/{digest}"]
             assert queue.open_artifact(artifact).read() == content
             queue.complete(claim, artifacts=[{"name": "again", "digest": artifact.digest, "size": size}])
             with pytest.raises(dibs.NotFound):
@@ -38,7 +38,7 @@ def test_bytes_go_into_a_bucket_and_come_back(size: int) -> None:
 
 def test_a_bucket_that_is_away_is_unavailable_and_no_secret_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dibs.artifacts.blobs.RETRY", {"max_retries": 0})
-    with dibs.connect_sync("memory:", artifacts="s3://work?endpoint=http://127.0.0.1:9&region=eu-1") as queue:
+    with dibs.connect_sync("memory:", artifacts="s3://agents?endpoint=http://127.0.0.1:9&region=eu-1") as queue:
         queue.add("job")
         [claim] = queue.claim("ada")
         with pytest.raises(dibs.Unavailable) as caught:

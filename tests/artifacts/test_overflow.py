@@ -72,9 +72,9 @@ def test_values_go_into_a_bucket_and_come_back_while_it_is_there(monkeypatch: py
 
     async def run() -> None:
         with serving() as (endpoint, objects):
-            place = f"s3://work/prefix?endpoint={endpoint}&region=eu-1"
+            place = f"s3://agents/prefix?endpoint={endpoint}&region=eu-1"
             async with dibs.connect("sqlite:dibs.db", artifacts=place) as queue:
-                assert await queue.look_at_artifacts() == "s3://work/prefix"
+                assert await queue.look_at_artifacts() == "s3://agents/prefix"
                 tasks = await queue.add_many([dibs.NewTask("job", [LARGE, number]) for number in range(5)])
                 claims = await queue.claim("ada", limit=5)
                 assert [claim.task.payload for claim in claims] == [[LARGE, number] for number in range(5)]

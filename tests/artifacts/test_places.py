@@ -69,8 +69,8 @@ def test_a_folder_may_be_written_in_every_way(nowhere: Path) -> None:
 
 
 def test_a_bucket_has_a_prefix_and_options() -> None:
-    place = read("s3://work/some/prefix?endpoint=http://127.0.0.1:9000&region=eu-1&max_bytes=5")
-    assert (place.scheme, place.rest, place.max_bytes) == ("s3", "//work/some/prefix", 5)
+    place = read("s3://agents/some/prefix?endpoint=http://127.0.0.1:9000&region=eu-1&max_bytes=5")
+    assert (place.scheme, place.rest, place.max_bytes) == ("s3", "//agents/some/prefix", 5)
     assert dict(place.options) == {"endpoint": "http://127.0.0.1:9000", "region": "eu-1"}
 
 

@@ -61,7 +61,7 @@ def read(url: Any) -> Place:
             raise Invalid("file: needs a folder, such as file:.dibs/artifacts.", field=_FIELD)
         rest = os.path.abspath(os.path.expanduser(path))
     elif scheme in _REMOTE and not rest.removeprefix("//").partition("/")[0]:
-        raise Invalid(f"{scheme}: needs a bucket, such as {scheme}://work/artifacts.", field=_FIELD)
+        raise Invalid(f"{scheme}: needs a bucket, such as {scheme}://agents/artifacts.", field=_FIELD)
     return Place(scheme, rest, max_bytes, tuple(options.items()))
 
 
