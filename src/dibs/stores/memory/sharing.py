@@ -10,8 +10,8 @@ import time
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from dibs.stores.memory import dags, locks
-from dibs.stores.memory.state import State
+from dibs.stores.ledger import dags, locks
+from dibs.stores.ledger.state import State
 
 if TYPE_CHECKING:
     import asyncio

@@ -11,7 +11,7 @@ from dibs.stores import refusals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import Entry
 
 MAX_LOG_LINES = 1000

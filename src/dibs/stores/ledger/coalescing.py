@@ -8,14 +8,14 @@ from dibs.model.instants import to_micros
 from dibs.model.status import Status
 from dibs.rules.coalescing import LOOKED_AT, is_gathering
 from dibs.rules.large import size_of
-from dibs.stores.memory import budgets, locks
-from dibs.stores.memory.snapshots import claim_of
+from dibs.stores.ledger import budgets, locks
+from dibs.stores.ledger.snapshots import claim_of
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from dibs.model.claim import Claim
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
 
 
 def take_others(

@@ -9,10 +9,10 @@ from dibs.model.status import Status
 from dibs.model.views import Lock, LockHolder
 from dibs.rules import locks as rules
 from dibs.rules.budgets import PREFIX
-from dibs.stores.memory import budgets
+from dibs.stores.ledger import budgets
 
 if TYPE_CHECKING:
-    from dibs.stores.memory.state import LockRecord, Record, State
+    from dibs.stores.ledger.state import LockRecord, Record, State
     from dibs.stores.values import LaneKey
 
 

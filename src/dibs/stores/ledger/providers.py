@@ -11,7 +11,7 @@ from dibs.rules import closing, providers
 
 if TYPE_CHECKING:
     from dibs.rules.providers import Backoff
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import LaneKey, Settlement
 
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 from dibs.model.status import DagStatus, Status
 from dibs.rules.escalation import fails_dag
 from dibs.stores import refusals
-from dibs.stores.memory import dags, moving
+from dibs.stores.ledger import dags, moving
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dibs.stores.memory.state import DagRecord, Record, State
+    from dibs.stores.ledger.state import DagRecord, Record, State
 
 LIMIT = 500
 

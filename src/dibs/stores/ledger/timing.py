@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from dibs.model.instants import seconds, to_micros
 from dibs.model.status import Status
 from dibs.rules import graph, review, schedule
-from dibs.stores.memory import cascade, locks, moving, pausing
-from dibs.stores.memory.snapshots import claim_of
+from dibs.stores.ledger import cascade, locks, moving, pausing
+from dibs.stores.ledger.snapshots import claim_of
 from dibs.stores.values import Expired
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
 
 _PRUNED = frozenset({Status.COMPLETED, Status.CANCELLED})
 

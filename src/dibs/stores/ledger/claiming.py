@@ -13,15 +13,15 @@ from dibs.rules.coalescing import room_for_members
 from dibs.rules.large import size_of
 from dibs.rules.providers import slow_down_s
 from dibs.rules.rates import cap
-from dibs.stores.memory import breakers, budgets, coalescing, locks, moving, pausing, providers, rates, registry, slots
+from dibs.stores.ledger import breakers, budgets, coalescing, locks, moving, pausing, providers, rates, registry, slots
 from dibs.stores.values import Claimed, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dibs.rules.closing import Ways
-    from dibs.stores.memory.order import Order
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.order import Order
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import ClaimRequest, LaneKey
 
 

@@ -15,19 +15,27 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.views import Lane, Page, Stats
 from dibs.rules import graph, large
-from dibs.stores.memory import asking, budgets, dags, locks, registry
-from dibs.stores.memory.snapshots import instant, listed
-from dibs.stores.memory.state import DagRecord
+from dibs.stores.ledger import asking, budgets, dags, locks, registry, snapshots
+from dibs.stores.ledger.snapshots import instant, listed
+from dibs.stores.ledger.state import DagRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
-    from dibs.stores.memory.state import Record, State
+    from dibs.model.task import Task
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import Filter
 
 MAX_LOOKED_AT = 10_000
 _DAY_S = 86_400.0
 _CURSOR = "before-"
+
+
+def get(state: State, ids: Sequence[str], *, listed: bool) -> list[Task | None]:
+    """Snapshots, or as lists have them."""
+    shown = snapshots.listed if listed else snapshots.task_of
+    records = [state.tasks.get(task_id) for task_id in ids]
+    return [None if record is None else shown(state, record) for record in records]
 
 
 def find(state: State, filter: Filter, limit: int, cursor: str | None) -> Page:

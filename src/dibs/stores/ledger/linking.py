@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import graph, lifecycle
 from dibs.stores import refusals
-from dibs.stores.memory import dags, locks, moving
-from dibs.stores.memory.snapshots import task_of
+from dibs.stores.ledger import dags, locks, moving
+from dibs.stores.ledger.snapshots import task_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dibs.model.task import Task
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import Dependency
 
 

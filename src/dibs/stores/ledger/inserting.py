@@ -13,15 +13,15 @@ from dibs.model.instants import to_micros
 from dibs.model.status import ENDED_BADLY, DagStatus, Outcome, Status
 from dibs.rules import graph
 from dibs.stores import refusals
-from dibs.stores.memory import asking, budgets, dags, escalating, journal, linking, moving
-from dibs.stores.memory.snapshots import task_of
-from dibs.stores.memory.state import DagRecord, Record
+from dibs.stores.ledger import asking, budgets, dags, escalating, journal, linking, moving
+from dibs.stores.ledger.snapshots import task_of
+from dibs.stores.ledger.state import DagRecord, Record
 from dibs.stores.values import Dependency, Draft, Entry, Inserted
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
-    from dibs.stores.memory.state import State
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import DagDraft, Insertion, Spawn
 
 

@@ -10,7 +10,7 @@ from dibs.model.instants import seconds, to_micros
 from dibs.model.status import Status
 from dibs.rules import budgets as rules
 from dibs.rules import windows
-from dibs.stores.memory.state import BudgetRecord
+from dibs.stores.ledger.state import BudgetRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dibs.model.attempt import Attempt
     from dibs.model.views import Budget
     from dibs.rules.windows import Window
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import LaneKey
 
     Name = tuple[str, str]
@@ -142,8 +142,8 @@ def open_up(state: State) -> int:
 
 def _open_up(state: State, name: Name) -> int:
     """Of each lane the best, as long as they fit beside those that are on their way: ready, and not parked."""
-    from dibs.stores.memory.locks import closed as closed_to
-    from dibs.stores.memory.locks import move
+    from dibs.stores.ledger.locks import closed as closed_to
+    from dibs.stores.ledger.locks import move
 
     budget = state.budgets.get(name)
     if budget is None:
@@ -181,7 +181,7 @@ def _by_rank(record: Record) -> tuple[float, int]:
 
 def roll(state: State) -> int:
     """Let budgets whose window is over begin anew, and in who fits; how many."""
-    from dibs.stores.memory.locks import follow
+    from dibs.stores.ledger.locks import follow
 
     over = [
         (name, budget)
@@ -246,7 +246,7 @@ def raise_limit(state: State, project: str, scope: str, unit: str, amount: int) 
 
 def remove(state: State, project: str, scope: str, unit: str) -> Budget:
     """Forget it; whoever is parked on it may try again."""
-    from dibs.stores.memory.locks import move
+    from dibs.stores.ledger.locks import move
 
     name, budget = _get(state, project, scope, unit)
     gone = _shown(state, name, budget)

@@ -11,15 +11,15 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Outcome, Status
 from dibs.rules import lifecycle, priority, questions
 from dibs.rules.usage import plus
-from dibs.stores.memory import budgets, dags, locks
-from dibs.stores.memory.state import Ending
+from dibs.stores.ledger import budgets, dags, locks
+from dibs.stores.ledger.state import Ending
 from dibs.stores.values import BY_DUTY
 
 if TYPE_CHECKING:
     from typing import Any
 
     from dibs.model.claim import Settled
-    from dibs.stores.memory.state import Edge, Inquiry, Record, State
+    from dibs.stores.ledger.state import Edge, Inquiry, Record, State
     from dibs.stores.values import Usage
 
 

@@ -13,7 +13,7 @@ from dibs.rules.usage import is_unpriced, plus
 
 if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
-    from dibs.stores.memory.state import Ending, Record, State
+    from dibs.stores.ledger.state import Ending, Record, State
 
 
 class _Group(Struct):

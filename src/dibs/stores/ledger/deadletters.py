@@ -16,10 +16,10 @@ from dibs.rules import questions
 from dibs.rules import review as rules
 from dibs.rules.usage import plus
 from dibs.stores import refusals
-from dibs.stores.memory import dags, moving, reviving
-from dibs.stores.memory.reading import contains
-from dibs.stores.memory.snapshots import decoded, task_of
-from dibs.stores.memory.state import Inquiry
+from dibs.stores.ledger import dags, moving, reviving
+from dibs.stores.ledger.reading import contains
+from dibs.stores.ledger.snapshots import decoded, task_of
+from dibs.stores.ledger.state import Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dibs.model.task import Task
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
 
 
 def groups(state: State, wanted: DeadFilter) -> list[DeadGroup]:

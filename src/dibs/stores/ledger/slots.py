@@ -8,7 +8,7 @@ from dibs.model.views import TypeSlots
 from dibs.rules import slots as rules
 
 if TYPE_CHECKING:
-    from dibs.stores.memory.state import State
+    from dibs.stores.ledger.state import State
 
 
 def rooms(state: State, project: str) -> dict[str, int]:

@@ -9,12 +9,13 @@ from msgspec.structs import replace
 from dibs.model.views import Lane
 from dibs.rules import closing, providers
 from dibs.stores import refusals
-from dibs.stores.memory import breakers, budgets
-from dibs.stores.memory import providers as backoffs
+from dibs.stores.ledger import breakers, budgets
+from dibs.stores.ledger import providers as backoffs
 
 if TYPE_CHECKING:
+    from dibs.rules.breaker import Override
     from dibs.rules.closing import Pause, Shut, Ways
-    from dibs.stores.memory.state import State
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import ClaimRequest, LaneKey
 
 
@@ -39,6 +40,18 @@ def resume(state: State, project: str, gate: str) -> bool:
         return backoffs.resume(state, (project, gate))
     _open(state, project, gate, closing.RESUMED)
     return True
+
+
+def set_breaker(state: State, project: str, type: str, override: Override) -> None:
+    """What holds for the breaker of a type from now on."""
+    tend_if_due(state)
+    breakers.set_breaker(state, project, type, override)
+
+
+def steer_breaker(state: State, project: str, type: str, to: str, reason: str | None) -> None:
+    """Open, close or reset it by hand."""
+    tend_if_due(state)
+    breakers.steer_breaker(state, project, type, to, reason)
 
 
 def pauses(state: State, project: str) -> list[Pause]:

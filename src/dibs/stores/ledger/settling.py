@@ -11,7 +11,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import FAILURES, Outcome, Status
 from dibs.rules.providers import slow_down_s
 from dibs.stores import refusals
-from dibs.stores.memory import (
+from dibs.stores.ledger import (
     artifacts,
     breakers,
     budgets,
@@ -22,12 +22,14 @@ from dibs.stores.memory import (
     registry,
     validating,
 )
-from dibs.stores.memory.snapshots import instant
+from dibs.stores.ledger.snapshots import instant
 from dibs.stores.values import BY_DUTY, ENDS_ANY_TIME
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dibs.errors import DibsError
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import LaneKey, Renewal, Settlement
 
 
@@ -79,6 +81,14 @@ def renew(state: State, renewal: Renewal) -> News | DibsError:
         limits=budgets.limits_of(record),
         slow_down=slow_down_s(providers.closed_until(state, record), state.now),
     )
+
+
+def settle_all(state: State, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+    """End claims as decided; what that says of types and providers counts at the end, in this order."""
+    answers = [settle(state, settlement) for settlement in settlements]
+    breakers.judge(state)
+    providers.judge(state)
+    return answers
 
 
 def settle(state: State, settlement: Settlement) -> Settled | DibsError:

@@ -8,8 +8,8 @@ from dibs.rules import breaker
 
 if TYPE_CHECKING:
     from dibs.rules.breaker import Override, Record, Settings
-    from dibs.stores.memory.state import Record as TaskRecord
-    from dibs.stores.memory.state import State
+    from dibs.stores.ledger.state import Record as TaskRecord
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import Settlement
 
 

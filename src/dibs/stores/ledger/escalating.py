@@ -11,12 +11,12 @@ from dibs.model.escalation import Escalation
 from dibs.model.instants import from_micros, seconds
 from dibs.rules import escalation
 from dibs.stores import refusals
-from dibs.stores.memory import moving
-from dibs.stores.memory.state import Inquiry
+from dibs.stores.ledger import moving
+from dibs.stores.ledger.state import Inquiry
 
 if TYPE_CHECKING:
     from dibs.model.escalation import Rung
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import LaneKey, Settlement
 
 

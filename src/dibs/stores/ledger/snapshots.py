@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dibs.model.attempt import Attempt
     from dibs.model.task import Task
-    from dibs.stores.memory.state import Inquiry, Record, State
+    from dibs.stores.ledger.state import Inquiry, Record, State
 
 _decode = msgspec.json.decode
 SHOWN_ATTEMPTS = 10

@@ -10,7 +10,7 @@ from dibs.stores.values import Offer
 if TYPE_CHECKING:
     from dibs.model.views import Agent
     from dibs.stores.agents import Known, Registration
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import ClaimRequest
 
 

@@ -24,7 +24,7 @@ from dibs.rules.budgets import PREFIX, parked_on
 from dibs.rules.locks import SLOTS
 from dibs.rules.windows import Window
 from dibs.stores import refusals
-from dibs.stores.memory.order import Order
+from dibs.stores.ledger.order import Order
 from dibs.stores.values import Entry, LaneKey, Usage
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dibs.model.views import TypeRate
     from dibs.rules.rates import Rate
-    from dibs.stores.memory.state import State
+    from dibs.stores.ledger.state import State
 
 
 def left(state: State, project: str) -> dict[str, int]:

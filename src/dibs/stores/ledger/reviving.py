@@ -10,12 +10,12 @@ from dibs.model.instants import seconds
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import lifecycle
 from dibs.stores import refusals
-from dibs.stores.memory import asking, dags, journal, moving, validating
-from dibs.stores.memory.snapshots import task_of
+from dibs.stores.ledger import asking, dags, journal, moving, validating
+from dibs.stores.ledger.snapshots import task_of
 
 if TYPE_CHECKING:
     from dibs.model.task import Task
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
 
 
 def revive(

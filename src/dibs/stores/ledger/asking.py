@@ -12,13 +12,13 @@ from dibs.model.review import Resolution
 from dibs.model.status import Outcome, Status
 from dibs.rules import questions
 from dibs.stores import refusals
-from dibs.stores.memory import cascade, moving
-from dibs.stores.memory.snapshots import decoded, instant
-from dibs.stores.memory.state import Inquiry
+from dibs.stores.ledger import cascade, moving
+from dibs.stores.ledger.snapshots import decoded, instant
+from dibs.stores.ledger.state import Inquiry
 from dibs.stores.values import Asked
 
 if TYPE_CHECKING:
-    from dibs.stores.memory.state import Record, State
+    from dibs.stores.ledger.state import Record, State
     from dibs.stores.values import Ask
 
 
@@ -75,7 +75,7 @@ def answer(state: State, question_id: str, value: bytes, by: str | None) -> Ques
             raise refusals.question_over(question_id, inquiry.status)
         if inquiry.kind == questions.DECISION:
             # It needs all of this module.
-            from dibs.stores.memory import deadletters
+            from dibs.stores.ledger import deadletters
 
             deadletters.refuse(state, inquiry, value)
         _take(state, inquiry, value, by)
@@ -91,7 +91,7 @@ def _take(state: State, inquiry: Inquiry, value: bytes, by: str | None) -> None:
     inquiry.answered_at = state.now
     state.emit("task.answered", record, reason=inquiry.kind, data={"question": inquiry.id, "by": by})
     if inquiry.kind == questions.DECISION:
-        from dibs.stores.memory import deadletters
+        from dibs.stores.ledger import deadletters
 
         deadletters.decide(state, record, inquiry)
         return
