@@ -113,8 +113,8 @@ def lapse(state: State, limit: int) -> int:
     """End questions whose time is over. What follows from a dead letter is left to `spread`."""
     over = sorted(
         (inquiry.expires_at, inquiry.id)
-        for inquiry in state.inquiries.values()
-        if inquiry.status == questions.OPEN and inquiry.expires_at is not None and inquiry.expires_at <= state.now
+        for inquiry in state.open_inquiries()
+        if inquiry.expires_at is not None and inquiry.expires_at <= state.now
     )[:limit]
     dead = []
     for _, question_id in over:
@@ -145,9 +145,8 @@ def inbox(state: State, project: str, assignee: str | None, limit: int) -> list[
     """Open questions, oldest first."""
     found = [
         inquiry
-        for inquiry in state.inquiries.values()
-        if inquiry.status == questions.OPEN
-        and state.tasks[inquiry.task_id].spec.project == project
+        for inquiry in state.open_inquiries()
+        if state.tasks[inquiry.task_id].spec.project == project
         and (assignee is None or inquiry.assignee is None or inquiry.assignee == assignee)
     ]
     return [question_of(state, inquiry) for inquiry in sorted(found, key=_age)[:limit]]

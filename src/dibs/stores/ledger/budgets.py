@@ -44,7 +44,7 @@ def _aside(state: State, record: Record, unit: str, budget: BudgetRecord) -> int
 
 def save(state: State) -> None:
     """Save every budget for one of those that were passed over; no longer for whom that is of no use to."""
-    for name, budget in state.budgets.items():
+    for name, budget in list(state.budgets.items()):
         unit = name[1].rpartition(":")[2]
         if budget.saved_for is not None and not _is_kept(state, name, unit, budget):
             budget.saved_for = None
@@ -108,8 +108,8 @@ def settle(state: State, record: Record, attempt: Attempt, *, sure: bool) -> Non
     usage = rules.Usage(attempt.cost_usd, attempt.tokens_in, attempt.tokens_out, attempt.turns)
     started, ended = attempt.started_at, attempt.ended_at
     micros = 0 if started is None or ended is None else to_micros(ended) - to_micros(started)
-    for name, budget in sorted(state.budgets.items(), key=lambda item: item[0]):
-        unit = name[1].rpartition(":")[2]
+    agents = (rules.of_agent(record.agent or ""),)
+    for name, unit, budget in (*_of(state, record), *_named(state, record.spec.project, agents)):
         budget.earlier.pop((record.number, record.fence), None)
         reserved = budget.reserved.pop((record.number, record.fence), None)
         if reserved is None:
@@ -183,11 +183,7 @@ def roll(state: State) -> int:
     """Let budgets whose window is over begin anew, and in who fits; how many."""
     from dibs.stores.ledger.locks import follow
 
-    over = [
-        (name, budget)
-        for name, budget in sorted(state.budgets.items(), key=lambda item: item[0])
-        if budget.ends_at is not None and budget.ends_at <= state.now
-    ]
+    over = [(name, budget) for name, budget in state.windowed() if (budget.ends_at or 0) <= state.now]
     for name, budget in over:
         budget.earlier |= budget.reserved
         budget.reserved, budget.spent, budget.unpriced = {}, 0, 0
@@ -218,8 +214,8 @@ def give(
     budget = state.budgets.get(name)
     if budget is None:
         budget = state.budgets[name] = BudgetRecord(limit=limit, default_reserve=default_reserve)
-        for record in state.tasks.values():
-            if (record.held or record.unwritten) and any(
+        for record in state.occupied():
+            if any(
                 budget is each
                 for _, _, each in (
                     *_of(state, record),

@@ -70,7 +70,9 @@ def _choose(state: State, request: ClaimRequest, ways: Ways, most: int | None) -
     open = set(ways.lanes)
     rooms = slots.rooms(state, request.project)
     cap(rooms, rates.left(state, request.project))
-    heads = [_by_effective(state, lane, order) for lane, order in state.lanes.items() if state.lane_ids[lane] in open]
+    lanes = [lane for lane, number in state.lane_ids.items() if number in open]
+    state.will_read(lanes=lanes)
+    heads = [_by_effective(state, lane, state.lanes[lane]) for lane in lanes if lane in state.lanes]
     chosen: list[list[Record]] = []
     taken: set[int] = set()
     shut_out: list[tuple[Record, str]] = []

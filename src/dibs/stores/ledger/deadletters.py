@@ -129,9 +129,7 @@ def _drop(state: State, record: Record, note: str | None) -> None:
 
 
 def _matching(state: State, wanted: DeadFilter) -> list[Record]:
-    return [
-        record for record in state.tasks.values() if record.status is Status.DEAD_LETTERED and _matches(record, wanted)
-    ]
+    return [record for record in state.in_status(Status.DEAD_LETTERED) if _matches(record, wanted)]
 
 
 def _matches(record: Record, wanted: DeadFilter) -> bool:

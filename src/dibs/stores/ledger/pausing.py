@@ -92,9 +92,8 @@ def shut(state: State) -> dict[str, Shut]:
     for (project, gate), backoff in state.backoffs.items():
         if backoff.shut:
             rows.append((project, closing.LIMITED, gate, backoff.until))
-    for (project, name), budget in state.budgets.items():
-        if budget.ends_at is not None:
-            rows.append((project, closing.WINDOW, name, budget.ends_at))
+    for (project, name), budget in state.windowed():
+        rows.append((project, closing.WINDOW, name, budget.ends_at))
     return closing.gather(rows)
 
 

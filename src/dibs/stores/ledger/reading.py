@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from dibs.model.task import Task
     from dibs.stores.ledger.state import Record, State
-    from dibs.stores.values import Filter
+    from dibs.stores.values import Filter, LaneKey
 
 MAX_LOOKED_AT = 10_000
 _DAY_S = 86_400.0
@@ -42,15 +42,11 @@ def find(state: State, filter: Filter, limit: int, cursor: str | None) -> Page:
     """What matches, newest first. The cursor is the number of the last task that was looked at."""
     before = _number_of(cursor)
     found: list[Record] = []
-    looked_at = 0
     last = before
-    for record in reversed(state.tasks.values()):
-        if record.number >= before:
-            continue
+    for looked_at, record in enumerate(state.newest_first(before)):
         matches = _matches(record, filter)
         if looked_at >= MAX_LOOKED_AT or (matches and len(found) >= limit):
             return Page(items=[listed(state, each) for each in found], cursor=f"{_CURSOR}{last:.0f}")
-        looked_at += 1
         last = record.number
         if matches:
             found.append(record)
@@ -140,32 +136,26 @@ def _virtual(records: list[Record]) -> DagRecord:
 
 def stats(state: State, project: str) -> Stats:
     """The queue at a glance."""
-    records = [record for record in state.tasks.values() if record.spec.project == project]
-    by_type: dict[str, list[Record]] = {}
-    ready: dict[int, Lane] = {}
-    for record in records:
-        by_type.setdefault(record.spec.type, []).append(record)
-        if record.status is Status.READY:
-            lane_id = state.lane_ids[record.lane]
-            lane = ready.setdefault(lane_id, _lane(lane_id, record))
-            lane.ready += 1
-            oldest = lane.oldest_ready_at
-            lane.oldest_ready_at = min(at for at in (oldest, instant(record.ready_at)) if at is not None)
-    dues = [at for at, number in state.due if state.numbered[number].spec.project == project]
+    found = state.census(project)
+    by_status: Counter[Status] = Counter()
+    for counts in found.types.values():
+        by_status += counts
+    lanes = [_lane(state.lane_ids[key], key, *waits) for key, waits in found.ready.items()]
+    dues = (at for at, number in state.due if state.numbered[number].spec.project == project)
+    next_due_at = next(dues, None)
     since = state.now - seconds(_DAY_S)
     return Stats(
-        by_status=_counts(records),
-        by_type={type: _counts(of_type) for type, of_type in sorted(by_type.items())},
-        lanes=[lane for _, lane in sorted(ready.items())],
+        by_status=_shown_counts(by_status),
+        by_type={type: _shown_counts(counts) for type, counts in sorted(found.types.items())},
+        lanes=sorted(lanes, key=lambda lane: lane.id),
         agents=registry.agents(state, project, since),
-        oldest_ready_at=min((lane.oldest_ready_at for lane in ready.values() if lane.oldest_ready_at), default=None),
-        next_due_at=from_micros(int(dues[0])) if dues else None,
-        cost_usd=_cost(records),
+        oldest_ready_at=min((lane.oldest_ready_at for lane in lanes if lane.oldest_ready_at), default=None),
+        next_due_at=None if next_due_at is None else from_micros(int(next_due_at)),
+        cost_usd=found.cost_usd,
     )
 
 
-def _lane(lane_id: int, record: Record) -> Lane:
-    key = record.lane
+def _lane(lane_id: int, key: LaneKey, ready: int, oldest: int) -> Lane:
     return Lane(
         id=lane_id,
         type=key.type,
@@ -174,12 +164,17 @@ def _lane(lane_id: int, record: Record) -> Lane:
         models=key.models,
         boost=key.boost,
         provider=key.provider,
+        ready=ready,
+        oldest_ready_at=from_micros(oldest),
     )
 
 
 def _counts(records: Iterable[Record]) -> dict[str, int]:
     """Tasks by status; statuses that nobody has are left out."""
-    counts = Counter(record.status for record in records)
+    return _shown_counts(Counter(record.status for record in records))
+
+
+def _shown_counts(counts: Counter[Status]) -> dict[str, int]:
     return {status.value: counts[status] for status in Status if counts[status]}
 
 
@@ -191,13 +186,12 @@ def _cost(records: Iterable[Record]) -> float | None:
 
 def events(state: State, after: int, limit: int) -> list[Event]:
     """Events with seq > after; a `gap` first if some of those are gone."""
-    last_lost = state.last_seq - len(state.events)
+    last_lost, events = state.events_after(after, limit)
     found: list[Event] = []
     if after < last_lost:
-        at = state.events[0][0].at if state.events else from_micros(state.now)
+        at = events[0][0].at if events else from_micros(state.now)
         found.append(Event(seq=last_lost, type="gap", at=at))
-    start = max(0, after - last_lost)
-    for event, data in state.events[start : start + limit - len(found)]:
+    for event, data in events[: limit - len(found)]:
         found.append(replace(event, data={} if data is None else msgspec.json.decode(data)))
     return found
 

@@ -75,9 +75,8 @@ def _who_comes_back(state: State, record: Record) -> tuple[dict[str, Record], li
     """The task and those it took down; beside them those that another failure still keeps down, with it."""
     followers = [
         other
-        for other in state.tasks.values()
-        if other.cause == record.id
-        and other.status is Status.CANCELLED
+        for other in state.caused_by(record.id)
+        if other.status is Status.CANCELLED
         and not any(edge.kind == "judge" for edge in state.edges_out_of.get(other.id, ()))
     ]
     coming_back = {record.id: record} | {follower.id: follower for follower in followers}

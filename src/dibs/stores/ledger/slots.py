@@ -40,7 +40,7 @@ def type_slots(state: State, project: str) -> list[TypeSlots]:
 def _held(state: State, project: str) -> dict[str, int]:
     """How many tasks of each type are held, or were cancelled and not stopped yet."""
     held: dict[str, int] = {}
-    for record in state.tasks.values():
-        if (record.held or record.unwritten) and record.spec.project == project:
+    for record in state.occupied():
+        if record.spec.project == project:
             held[record.spec.type] = held.get(record.spec.type, 0) + 1
     return held

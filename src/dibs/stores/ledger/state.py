@@ -17,10 +17,11 @@ from dibs.model.artifact import Artifact
 from dibs.model.attempt import Attempt, Limited
 from dibs.model.claim import Settled
 from dibs.model.event import Event
-from dibs.model.instants import from_micros
+from dibs.model.instants import from_micros, to_micros
 from dibs.model.status import ENDED_BADLY, FINAL, HELD, DagStatus, Outcome, Status
 from dibs.model.task import Task
-from dibs.rules.budgets import PREFIX, parked_on
+from dibs.rules import questions
+from dibs.rules.budgets import PARTS, PREFIX, parked_on
 from dibs.rules.locks import SLOTS
 from dibs.rules.windows import Window
 from dibs.stores import refusals
@@ -28,7 +29,7 @@ from dibs.stores.ledger.order import Order
 from dibs.stores.values import Entry, LaneKey, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from dibs.model.escalation import Rung
     from dibs.rules.breaker import Override, Verdict
@@ -265,6 +266,23 @@ class DagRecord(Struct, kw_only=True, eq=False):
     ended_at: int | None = None
 
 
+class Census(Struct):
+    """Tasks of a project: how many of each type in each status, which lanes have how many ready ones and since when,
+    and what all of them cost, as far as that is known."""
+
+    types: dict[str, Counter[Status]] = field(default_factory=dict)
+    ready: dict[LaneKey, tuple[int, int]] = field(default_factory=dict)
+    cost_usd: float | None = None
+
+    def count(self, type: str, status: Status, tasks: int) -> None:
+        self.types.setdefault(type, Counter())[status] += tasks
+
+    def wait(self, lane: LaneKey, since: int, tasks: int = 1) -> None:
+        """So many more of a lane are ready, the first of them since then."""
+        count, oldest = self.ready.get(lane, (0, since))
+        self.ready[lane] = (count + tasks, min(oldest, since))
+
+
 class State:
     """All tasks, edges, dags and events, and what finds them quickly."""
 
@@ -345,6 +363,71 @@ class State:
         self.events: list[tuple[Event, bytes | None]] = []
         self.last_seq = 0
 
+    # Looking for more than one
+
+    def will_read(self, *, tasks: Iterable[str] = (), lanes: Iterable[LaneKey] = ()) -> None:
+        """These are looked at next: bring them in together, where that saves anything."""
+
+    def newest_first(self, before: float) -> Iterator[Record]:
+        """Every task with a smaller number."""
+        return (record for record in reversed(self.tasks.values()) if record.number < before)
+
+    def occupied(self) -> Iterable[Record]:
+        """Whatever is held, or was cancelled while it was held and is not written yet."""
+        return [record for record in self.tasks.values() if record.held or record.unwritten]
+
+    def caused_by(self, task_id: str) -> list[Record]:
+        """Those that ended because of this task, in insertion order."""
+        return [record for record in self.tasks.values() if record.cause == task_id]
+
+    def in_status(self, status: Status) -> list[Record]:
+        """All tasks that are dead-lettered, or validating; in insertion order."""
+        return [record for record in self.tasks.values() if record.status is status]
+
+    def open_inquiries(self) -> list[Inquiry]:
+        """The questions that nobody has answered yet."""
+        return [inquiry for inquiry in self.inquiries.values() if inquiry.status == questions.OPEN]
+
+    def windowed(self) -> list[tuple[tuple[str, str], BudgetRecord]]:
+        """The budgets that begin anew now and then, by name."""
+        return [(name, self.budgets[name]) for name in sorted(self.budgets) if self.budgets[name].ends_at is not None]
+
+    def old_dags(self, before: int) -> Iterator[list[Record]]:
+        """Dags some of whose tasks may have ended before then."""
+        yield from list(self.members.values())
+
+    def forget_before(self, before: int) -> None:
+        """Events, claim ids and agents that nobody has heard of since then."""
+        kept = next((i for i, (event, _) in enumerate(self.events) if to_micros(event.at) >= before), len(self.events))
+        if kept:
+            del self.events[:kept]
+            self.changed = True
+        for name in [name for name, claim in self.claims.items() if claim[0] < before]:
+            del self.claims[name]
+        for name in [name for name, agent in self.agents.items() if agent.heard_at < before]:
+            del self.agents[name]
+
+    def events_after(self, after: int, limit: int) -> tuple[int, list[tuple[Event, bytes | None]]]:
+        """The seq of the last event that is gone, and those that come after both."""
+        lost = self.last_seq - len(self.events)
+        start = max(0, after - lost)
+        return lost, self.events[start : start + limit]
+
+    def census(self, project: str) -> Census:
+        """How many tasks there are, of which types and where, and what they cost."""
+        found = Census()
+        for record in self.tasks.values():
+            if record.spec.project != project:
+                continue
+            found.count(record.spec.type, record.status, 1)
+            if record.cost_usd is not None:
+                found.cost_usd = (found.cost_usd or 0.0) + record.cost_usd
+            if record.status is Status.READY and record.ready_at is not None:
+                found.wait(record.lane, record.ready_at)
+        return found
+
+    # Changing one
+
     def get(self, task_id: str, field: str | None = None) -> Record:
         """The record of a task; NotFound if there is none."""
         try:
@@ -391,9 +474,12 @@ class State:
         """A task changed: sort it into the indexes it belongs to now, and out of the others."""
         record.updated_at = self.now
         self.changed = True
-        number, status = record.number, record.status
-        if (record.spec.locks or record.parked_on is not None) and status is not Status.READY:
+        if (record.spec.locks or record.parked_on is not None) and record.status is not Status.READY:
             self._leave_locks(record)
+        self._index(record)
+
+    def _index(self, record: Record) -> None:
+        number, status = record.number, record.status
         self.passed_over.put(number, record.parked_since)
         self._put_into_lane(record)
         self.steps.put(number, record.step_at if status is Status.READY else None)
@@ -401,7 +487,7 @@ class State:
             self.due.put(number, record.run_after)
         else:
             self.due.put(number, record.retry_at if status is Status.RETRYING else None)
-        self.leases.put(number, _time_over_at(record) if record.held else None)
+        self.leases.put(number, time_over_at(record) if record.held else None)
         self.stopping.put(number, record.lease_expires_at if record.unwritten else None)
         self.deadlines.put(number, None if record.final or record.overdue else record.deadline)
         if record.spec.coalesce_key is not None:
@@ -500,13 +586,10 @@ class State:
             _drop(self.children, record.parent_id, record)
         if record.dag_id not in self.members:
             dag = self.dags.pop(record.dag_id, None)
-            if dag is not None and dag.key is not None:
-                self.dag_keys = {name: owner for name, owner in self.dag_keys.items() if owner != dag.id}
-            self.budgets = {
-                name: budget
-                for name, budget in self.budgets.items()
-                if name[0] != record.spec.project or not name[1].startswith(parked_on(f"dag:{record.dag_id}", ""))
-            }
+            if dag is not None and dag.key is not None and self.dag_keys.get((dag.project, dag.key)) == dag.id:
+                del self.dag_keys[dag.project, dag.key]
+            for unit in PARTS:
+                self.budgets.pop((record.spec.project, parked_on(f"dag:{record.dag_id}", unit)), None)
             self.ladders.pop((record.spec.project, f"dag:{record.dag_id}"), None)
             self.grown.pop(record.dag_id, None)
             self.closing.pop(record.dag_id, None)
@@ -522,7 +605,7 @@ def _drop(index: dict[str, list[Any]], key: str, item: object) -> None:
             del index[key]
 
 
-def _time_over_at(record: Record) -> int | None:
+def time_over_at(record: Record) -> int | None:
     """When a held task's lease or its attempt's timeout is over, whichever is first."""
     ends = [at for at in (record.lease_expires_at, record.timeout_at) if at is not None]
     return min(ends, default=None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.model.instants import seconds, to_micros
+from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.rules import graph, review, schedule
 from dibs.stores.ledger import cascade, locks, moving, pausing
@@ -123,19 +123,14 @@ def prune(state: State, retention_s: float, limit: int) -> int:
     """Delete dags that ended as a whole before then, old events and claim ids, agents long gone. How many tasks."""
     before = state.now - seconds(retention_s)
     pruned = 0
-    for records in list(state.members.values()):
+    for records in state.old_dags(before):
         if pruned >= limit:
             break
         if _may_be_pruned(state, records, before):
             pruned += len(records)
             for record in list(records):
                 state.forget(record)
-    kept = next((i for i, (event, _) in enumerate(state.events) if to_micros(event.at) >= before), None)
-    if kept != 0 and state.events:
-        del state.events[:kept]
-        state.changed = True
-    state.claims = {name: claim for name, claim in state.claims.items() if claim[0] >= before}
-    state.agents = {name: agent for name, agent in state.agents.items() if agent.heard_at >= before}
+    state.forget_before(before)
     return pruned
 
 

@@ -36,7 +36,7 @@ def await_verdict(state: State, task_id: str, fence: int, judge_id: str) -> bool
 
 def handed_in(state: State, limit: int) -> list[str]:
     """Tasks whose work waits for a decision, and for nobody."""
-    found = [record.id for record in state.tasks.values() if record.handed_in_under(record.fence)]
+    found = [record.id for record in state.in_status(Status.VALIDATING) if record.handed_in_under(record.fence)]
     return found[:limit]
 
 
