@@ -1,13 +1,22 @@
-"""Waits for a process to end, then stops a PostgreSQL server and removes its folder, if they are still there."""
+"""Waits for a process to end, then stops the servers in a folder and removes it, if they are still there."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
+
+_ENDED_BY = {"postmaster.pid": signal.SIGQUIT, "redis.pid": signal.SIGKILL}
+
+
+def mind(whose: int, folder: Path) -> None:
+    """Should that process be killed, the servers that it has in this folder are not to stay behind."""
+    command = [sys.executable, "-m", "tests.servers.minder", str(whose), str(folder)]
+    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
 
 
 def _is_there(pid: int) -> bool:
@@ -20,7 +29,7 @@ def _is_there(pid: int) -> bool:
     return True
 
 
-def main(controller: int, data: Path, folder: Path) -> None:
+def main(controller: int, folder: Path) -> None:
     """Goes into the background first, so that who starts it need not wait."""
     if os.fork():
         os._exit(0)
@@ -30,12 +39,14 @@ def main(controller: int, data: Path, folder: Path) -> None:
             os.dup2(nothing.fileno(), number)
     while _is_there(controller) and folder.exists():
         time.sleep(0.5)
-    try:
-        os.kill(int((data / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
-    except (OSError, ValueError, IndexError):
-        pass
+    for name, ending in _ENDED_BY.items():
+        for note in folder.rglob(name):
+            try:
+                os.kill(int(note.read_text().split()[0]), ending)
+            except (OSError, ValueError, IndexError):
+                pass
     shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]))
+    main(int(sys.argv[1]), Path(sys.argv[2]))

@@ -14,7 +14,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from contextlib import contextmanager
@@ -29,6 +28,7 @@ import pytest
 from dibs.stores.postgres.address import Address
 from dibs.stores.postgres.engine import Engine
 from dibs.stores.postgres.portal import Portal
+from tests.servers.minder import mind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,7 +164,7 @@ def private(*, authentication: str = "trust", binaries: str = "pginstall", **set
     """A server of one's own, durable as by default, running."""
     server = Server(Path(tempfile.mkdtemp(prefix="dibs-private-")), binaries=binaries, **settings)
     try:
-        _mind(server, os.getpid(), server.folder)
+        mind(os.getpid(), server.folder)
         server.create(authentication)
         server.start()
         yield server
@@ -188,7 +188,7 @@ def shared_url() -> str:
             server = Server(folder / "postgres", **_SHARED)
             server.create()
             server.start()
-            _mind(server, int(folder.name.rsplit("-", 1)[1]), folder)
+            mind(int(folder.name.rsplit("-", 1)[1]), folder)
             note.write_text(json.dumps({"url": server.url()}))
     url: str = json.loads(note.read_text())["url"]
     return url
@@ -198,12 +198,6 @@ def end_shared(folder: Path) -> None:
     """Stop the run's server, if it was ever needed. For the process that controls the run."""
     Server(folder / "postgres").destroy()
     shutil.rmtree(folder, ignore_errors=True)
-
-
-def _mind(server: Server, whose: int, folder: Path) -> None:
-    """Should that process be killed, its server is not to stay behind."""
-    command = [sys.executable, "-m", "tests.servers.minder", str(whose), str(server.data), str(folder)]
-    subprocess.run(command, check=True, cwd=Path(__file__).parents[2])
 
 
 class Schemas:
