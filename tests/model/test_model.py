@@ -61,6 +61,7 @@ from tests.model.wishes import (
     WINDOWS,
 )
 from tests.model.worlds import World, open_worlds, plain, scratch_folder
+from tests.servers.redis import Namespaces, shared_programs, shared_urls
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
@@ -86,7 +87,8 @@ class Stores(RuleBasedStateMachine):
         self.places = ExitStack()
         folder = self.places.enter_context(scratch_folder())
         postgres_url = self.places.enter_context(SCHEMAS[0].lend())
-        self.worlds = open_worlds(self.clock, folder, postgres_url)
+        redis_url = self.places.enter_context(NAMESPACES[0].lend())
+        self.worlds = open_worlds(self.clock, folder, postgres_url, redis_url)
         self.tasks: list[str] = []
         self.dags: list[str] = []
         self.claims: list[list[Claim]] = []
@@ -711,14 +713,17 @@ def _differences(where: str, wanted: Any, found: Any) -> Iterator[str]:
 
 
 SCHEMAS: list[Schemas] = []
-"""Where examples get a schema from: they are made where no fixture reaches."""
+NAMESPACES: list[Namespaces] = []
+"""Where examples get a schema and a namespace from: they are made where no fixture reaches."""
 
 
 @pytest.fixture(scope="module", autouse=True)
-def schemas(postgres_schemas: Schemas) -> Iterator[None]:
+def places(postgres_schemas: Schemas) -> Iterator[None]:
     SCHEMAS.append(postgres_schemas)
+    NAMESPACES.append(Namespaces(shared_urls(shared_programs()[0])))
     yield
     SCHEMAS.clear()
+    NAMESPACES.pop().close()
 
 
 # Reducing a failure to its shortest form takes minutes, and is worth them.

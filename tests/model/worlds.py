@@ -15,6 +15,7 @@ from dibs.queue import Queue
 from dibs.rules.pricing import Rate, Table
 from dibs.stores.memory import MemoryStore
 from dibs.stores.postgres import PostgresStore
+from dibs.stores.redis import RedisStore
 from dibs.stores.sqlite import SqliteStore
 from dibs.sync import drive
 
@@ -102,14 +103,17 @@ class World:
         return known
 
 
-def open_worlds(clock: FakeClock, folder: str, postgres_url: str) -> list[World]:
+def open_worlds(clock: FakeClock, folder: str, postgres_url: str, redis_url: str) -> list[World]:
     """The reference first, then every store that must agree with it."""
     postgres = PostgresStore(postgres_url, clock=clock, blocking=True)
+    redis = RedisStore(redis_url, clock=clock, blocking=True)
     drive(postgres.connect())
+    drive(redis.connect())
     return [
         World("memory", MemoryStore(clock=clock, blocking=True)),
         World("sqlite", SqliteStore.open(str(Path(folder) / "dibs.db"), clock=clock, blocking=True)),
         World("postgres", postgres),
+        World("redis", redis),
     ]
 
 

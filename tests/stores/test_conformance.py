@@ -9,6 +9,7 @@ import pytest
 from dibs.queue import Queue
 from dibs.stores.memory import MemoryStore
 from dibs.stores.postgres import PostgresStore
+from dibs.stores.redis import RedisStore
 from dibs.stores.sqlite import SqliteStore
 from dibs.testing.conformance import StoreConformance
 
@@ -34,6 +35,17 @@ class TestPostgres(StoreConformance):
 
     async def open_queue(self, clock: FakeClock) -> Queue:
         store = PostgresStore(self.url, clock=clock)
+        await store.connect()
+        return Queue(store)
+
+
+class TestRedis(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def storage(self, redis_url: str) -> None:
+        self.url = redis_url
+
+    async def open_queue(self, clock: FakeClock) -> Queue:
+        store = RedisStore(self.url, clock=clock)
         await store.connect()
         return Queue(store)
 

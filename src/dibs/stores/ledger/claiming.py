@@ -98,7 +98,7 @@ def _choose(state: State, request: ClaimRequest, ways: Ways, most: int | None) -
             shut_out.append((record, closed))
             size -= size_of(record.payload)
             continue
-        record.fence += 1
+        record.fence = state.next_fence(record)
         locks.take(state, record)
         budgets.take(state, record, request.agent)
         group = [record]

@@ -31,7 +31,7 @@ def take_others(
         if not budgets.can_pay(state, other, agent) or locks.closed(state, other) is not None:
             continue
         max_bytes -= size
-        other.fence += 1
+        other.fence = state.next_fence(other)
         locks.take(state, other)
         budgets.take(state, other, agent)
         others.append(other)

@@ -29,7 +29,7 @@ from dibs.stores.ledger.order import Order
 from dibs.stores.values import Entry, LaneKey, Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, MutableMapping
 
     from dibs.model.escalation import Rung
     from dibs.rules.breaker import Override, Verdict
@@ -291,72 +291,72 @@ class State:
         self.now = clock()
         self.changed = False
 
-        self.tasks: dict[str, Record] = {}
-        self.numbered: dict[int, Record] = {}
+        self.tasks: MutableMapping[str, Record] = {}
+        self.numbered: MutableMapping[int, Record] = {}
         self.last_number = 0
-        self.keys: dict[tuple[str, str], str] = {}
-        self.edges_into: dict[str, list[Edge]] = {}
-        self.edges_out_of: dict[str, list[Edge]] = {}
-        self.children: dict[str, list[Record]] = {}
+        self.keys: MutableMapping[tuple[str, str], str] = {}
+        self.edges_into: MutableMapping[str, list[Edge]] = {}
+        self.edges_out_of: MutableMapping[str, list[Edge]] = {}
+        self.children: MutableMapping[str, list[Record]] = {}
 
         self.last_put = 0
         """The number of the artifact that was put last."""
-        self.inquiries: dict[str, Inquiry] = {}
-        self.members: dict[str, list[Record]] = {}
+        self.inquiries: MutableMapping[str, Inquiry] = {}
+        self.members: MutableMapping[str, list[Record]] = {}
         """The tasks of every dag, virtual ones too."""
-        self.dags: dict[str, DagRecord] = {}
-        self.dag_keys: dict[tuple[str, str], str] = {}
+        self.dags: MutableMapping[str, DagRecord] = {}
+        self.dag_keys: MutableMapping[tuple[str, str], str] = {}
         """The newest dag of each key; one that ended badly has lost its right to it."""
         self.stirred: dict[str, None] = {}
         """Dags with a task that moved: their status is looked at before the commit."""
-        self.grown: dict[str, None] = {}
+        self.grown: MutableMapping[str, None] = {}
         """Dags whose critical path weights are to be refreshed."""
 
-        self.marked: dict[str, None] = {}
+        self.marked: MutableMapping[str, None] = {}
         """Tasks that ended badly and whose consequences are not all applied."""
-        self.closing: dict[str, None] = {}
+        self.closing: MutableMapping[str, None] = {}
         """Closed dags that still have tasks to cancel."""
 
-        self.lanes: dict[LaneKey, Order] = {}
-        self.lane_ids: dict[LaneKey, int] = {}
+        self.lanes: MutableMapping[LaneKey, Order] = {}
+        self.lane_ids: MutableMapping[LaneKey, int] = {}
         self.due = Order()
         self.leases = Order()
         self.stopping = Order()
         self.deadlines = Order()
-        self.groups: dict[tuple[LaneKey, str], dict[int, None]] = {}
+        self.groups: MutableMapping[tuple[LaneKey, str], dict[int, None]] = {}
         """Who waits under a coalesce key, ready or not; by lane and key."""
         self.steps = Order()
         self.passed_over = Order()
 
-        self.locks: dict[tuple[str, str], LockRecord] = {}
+        self.locks: MutableMapping[tuple[str, str], LockRecord] = {}
         """Those that have other slots than usual, are held, or are waited for; by project and name."""
         self.freed: dict[tuple[str, str], None] = {}
         """Locks that may admit somebody now: looked at before the commit."""
 
-        self.budgets: dict[tuple[str, str], BudgetRecord] = {}
+        self.budgets: MutableMapping[tuple[str, str], BudgetRecord] = {}
         """By project and what `parked_on` says of it."""
         self.roomy: dict[tuple[str, str], None] = {}
         """Budgets that may admit somebody now: looked at before the commit, after the locks."""
 
-        self.type_slots: dict[tuple[str, str], int] = {}
+        self.type_slots: MutableMapping[tuple[str, str], int] = {}
         """By project and type: how many of its tasks may be held at once."""
 
-        self.rates: dict[tuple[str, str], tuple[Rate, int]] = {}
+        self.rates: MutableMapping[tuple[str, str], tuple[Rate, int]] = {}
         """By project and type: how many of its tasks are handed out in a time, and when its bucket is full."""
 
-        self.claims: dict[tuple[str, str], tuple[int, list[list[tuple[str, int]]]]] = {}
+        self.claims: MutableMapping[tuple[str, str], tuple[int, list[list[tuple[str, int]]]]] = {}
         """By claim id: when, and what was taken, in groups."""
-        self.agents: dict[tuple[str, str], Known] = {}
-        self.duties: dict[str, int] = {}
+        self.agents: MutableMapping[tuple[str, str], Known] = {}
+        self.duties: MutableMapping[str, int] = {}
 
-        self.pauses: dict[tuple[str, str], Pause] = {}
-        self.breakers: dict[tuple[str, str], Breaker] = {}
-        self.overrides: dict[tuple[str, str], Override] = {}
-        self.ladders: dict[tuple[str, str], tuple[Rung, ...]] = {}
+        self.pauses: MutableMapping[tuple[str, str], Pause] = {}
+        self.breakers: MutableMapping[tuple[str, str], Breaker] = {}
+        self.overrides: MutableMapping[tuple[str, str], Override] = {}
+        self.ladders: MutableMapping[tuple[str, str], tuple[Rung, ...]] = {}
         """By project and scope."""
         self.endings: list[tuple[tuple[str, str], tuple[str, int], Verdict]] = []
         """What the claims that this step settled say about their types."""
-        self.backoffs: dict[tuple[str, str], Backoff] = {}
+        self.backoffs: MutableMapping[tuple[str, str], Backoff] = {}
         self.replies: list[tuple[tuple[str, str], Limited | None]] = []
         """Whom they asked, by gate, and whether that turned them away."""
 
@@ -370,7 +370,7 @@ class State:
 
     def newest_first(self, before: float) -> Iterator[Record]:
         """Every task with a smaller number."""
-        return (record for record in reversed(self.tasks.values()) if record.number < before)
+        return (record for record in reversed(list(self.tasks.values())) if record.number < before)
 
     def occupied(self) -> Iterable[Record]:
         """Whatever is held, or was cancelled while it was held and is not written yet."""
@@ -427,6 +427,10 @@ class State:
         return found
 
     # Changing one
+
+    def next_fence(self, record: Record) -> int:
+        """The fence of the next claim."""
+        return record.fence + 1
 
     def get(self, task_id: str, field: str | None = None) -> Record:
         """The record of a task; NotFound if there is none."""
@@ -585,18 +589,22 @@ class State:
         if record.parent_id is not None:
             _drop(self.children, record.parent_id, record)
         if record.dag_id not in self.members:
-            dag = self.dags.pop(record.dag_id, None)
-            if dag is not None and dag.key is not None and self.dag_keys.get((dag.project, dag.key)) == dag.id:
-                del self.dag_keys[dag.project, dag.key]
-            for unit in PARTS:
-                self.budgets.pop((record.spec.project, parked_on(f"dag:{record.dag_id}", unit)), None)
-            self.ladders.pop((record.spec.project, f"dag:{record.dag_id}"), None)
-            self.grown.pop(record.dag_id, None)
-            self.closing.pop(record.dag_id, None)
+            self._forget_dag(record)
         self.changed = True
 
+    def _forget_dag(self, record: Record) -> None:
+        """The last task of a dag is gone."""
+        dag = self.dags.pop(record.dag_id, None)
+        if dag is not None and dag.key is not None and self.dag_keys.get((dag.project, dag.key)) == dag.id:
+            del self.dag_keys[dag.project, dag.key]
+        for unit in PARTS:
+            self.budgets.pop((record.spec.project, parked_on(f"dag:{record.dag_id}", unit)), None)
+        self.ladders.pop((record.spec.project, f"dag:{record.dag_id}"), None)
+        self.grown.pop(record.dag_id, None)
+        self.closing.pop(record.dag_id, None)
 
-def _drop(index: dict[str, list[Any]], key: str, item: object) -> None:
+
+def _drop(index: MutableMapping[str, list[Any]], key: str, item: object) -> None:
     """Remove an item from a list in a dict, and the list with its last item."""
     items = index.get(key)
     if items is not None and item in items:

@@ -1,0 +1,159 @@
+"""Connections to the server: a line at a time for whoever needs one, made again when it is lost."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from redis import exceptions
+from redis.connection import Connection, SSLConnection
+
+from dibs.errors import Unavailable
+from dibs.stores.redis import opening, trouble
+from dibs.stores.redis.scripting import Script, script
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from dibs.stores.redis.address import Address
+    from dibs.stores.redis.keys import Keys
+    from dibs.stores.redis.reading import Command
+
+T = TypeVar("T")
+
+GIVE_UP_S = 30.0
+"""How long a verb waits for a server that is away."""
+ANSWER_S = 60.0
+"""How long a server may take for one answer."""
+
+
+class Line:
+    """One connection, in the hands of one step."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    def send(self, commands: Sequence[Command], *, together: bool = False) -> list[Any]:
+        """Ask several things in one round trip; `together`: at one moment. An error is raised when all are read."""
+        if together and len(commands) > 1:
+            commands = [("MULTI",), *commands, ("EXEC",)]
+        connection = self._connection
+        connection.send_packed_command(connection.pack_commands(commands))
+        answers = [self._answer() for _ in commands]
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise answer
+        return answers[-1] if together and len(answers) > 1 else answers
+
+    def _answer(self) -> Any:
+        try:
+            return self._connection.read_response()
+        except exceptions.ResponseError as error:
+            return error
+
+    def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | bytes | int | float]) -> Any:
+        """Run a script; where the server has forgotten it, send it again."""
+        try:
+            return self.send([("EVALSHA", script.digest, len(keys), *keys, *arguments)])[0]
+        except exceptions.NoScriptError:
+            return self.send([("EVAL", script.text, len(keys), *keys, *arguments)])[0]
+
+
+class Engine:
+    """The lines to the server that has the keys of one namespace."""
+
+    def __init__(self, address: Address, keys: Keys) -> None:
+        self.address = address
+        self._keys = keys
+        self._host: tuple[str, int] | None = None
+        self._pid = 0
+        self._idle: deque[Any] = deque()
+        self.seen: opening.Seen | None = None
+        self.warnings: tuple[str, ...] = ()
+        self.closed = False
+
+    def connect(self) -> None:
+        """Find the server, check that it will do, and make the namespace ready."""
+        with self.line():
+            pass
+
+    @contextmanager
+    def line(self) -> Iterator[Line]:
+        """A connection that has been greeted; it is put back unless something went wrong."""
+        if self.closed:
+            raise Unavailable("This store is closed: open it again.")
+        connection = self._take()
+        try:
+            yield Line(connection)
+        except BaseException:
+            # Whatever is on its way would be read as the answer to the next command.
+            connection.disconnect()
+            raise
+        self._idle.append(connection)
+
+    def _take(self) -> Any:
+        if self._pid != os.getpid():
+            # After a fork these are the parent's.
+            self._pid, self._idle = os.getpid(), deque()
+        while self._idle:
+            connection = self._idle.pop()
+            if connection._sock is not None:
+                return connection
+        if self._host is None:
+            opened = opening.opened(self.address, meta=self._keys.meta)
+            opened.client.close()
+            self._host, self.seen, self.warnings = opened.host, opened.seen, opened.warnings
+        connection = self.make_connection()
+        try:
+            connection.connect()
+            self._greet(Line(connection))
+        except BaseException:
+            connection.disconnect()
+            raise
+        return connection
+
+    def make_connection(self, **options: Any) -> Any:
+        """A connection that nobody has used, and that is not open yet."""
+        assert self._host is not None
+        settings = opening.connection_options(self.address)
+        kind = SSLConnection if settings.pop("ssl", False) else Connection
+        settings = {"socket_timeout": ANSWER_S, **settings, **options}
+        return kind(host=self._host[0], port=self._host[1], **settings)
+
+    def _greet(self, line: Line) -> None:
+        try:
+            facts = line.send([("INFO", "server")])[0]
+        except exceptions.ResponseError:
+            facts = b""
+        run = next((row.split(b":")[1].strip() for row in facts.splitlines() if row.startswith(b"run_id:")), b"")
+        line.call(script("greet"), [self._keys.meta], [opening.LAYOUT, run])
+
+    def run(self, work: Callable[[Line], T]) -> T:
+        """Do something that may be repeated. While the server is away, wait for it."""
+        delay_s, until = 0.02, time.monotonic() + GIVE_UP_S
+        while True:
+            try:
+                with self.line() as line:
+                    return work(line)
+            except Exception as error:
+                passing = trouble.is_loss(error) or trouble.is_passing(error) or trouble.is_elsewhere(error)
+                if self.closed or not passing:
+                    raise trouble.told(error, self.address) from error
+                if time.monotonic() > until:
+                    raise trouble.away(error, self.address) from error
+                self._host = None
+                self.drop()
+            time.sleep(delay_s)
+            delay_s = min(1.0, delay_s * 2)
+
+    def drop(self) -> None:
+        """Let go of all lines that nobody uses."""
+        while self._idle:
+            self._idle.pop().disconnect()
+
+    def close(self) -> None:
+        self.closed = True
+        self.drop()

@@ -1,0 +1,398 @@
+"""How records become hashes, and where a task is to be found.
+
+A field that has its default is not written. Scalars are plain text, so that scripts can read and change them; what has
+parts is JSON, each part of a collection a field of its own. `PREFIXES` says which field belongs to which collection.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from dibs.model.artifact import Artifact
+from dibs.model.escalation import Escalation
+from dibs.model.review import Review
+from dibs.model.status import FINAL, DagStatus, Status
+from dibs.model.task import Task
+from dibs.rules import questions, review
+from dibs.rules.windows import Window
+from dibs.stores.ledger.state import BudgetRecord, DagRecord, Ending, Inquiry, LockRecord, Record, time_over_at
+from dibs.stores.specs import spec_of
+from dibs.stores.values import Entry, LaneKey, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    Fields = dict[bytes, bytes]
+
+encode = msgspec.json.encode
+
+_lane_key = msgspec.json.Decoder(LaneKey)
+_task = msgspec.json.Decoder(Task)
+_ending = msgspec.json.Decoder(Ending)
+_entry = msgspec.json.Decoder(tuple[int, Entry])
+_inquiry = msgspec.json.Decoder(Inquiry)
+_artifact = msgspec.json.Decoder(tuple[int, Artifact])
+_texts = msgspec.json.Decoder(tuple[str, ...])
+_usage = msgspec.json.Decoder(Usage)
+_window = msgspec.json.Decoder(Window)
+_escalations = msgspec.json.Decoder(tuple[Escalation, ...])
+_reviews = msgspec.json.Decoder(tuple[Review, ...])
+
+_NO_USAGE = Usage()
+
+
+def _truth(value: bytes) -> bool:
+    return value == b"1"
+
+
+def _text(value: bytes) -> str:
+    return value.decode()
+
+
+def _same(value: bytes) -> bytes:
+    return value
+
+
+def _written(value: Any) -> bytes:
+    if value is True:
+        return b"1"
+    return value if isinstance(value, bytes) else str(value).encode()
+
+
+_SCALARS: dict[bytes, Callable[[bytes], Any]] = {
+    b"number": int,
+    b"payload": _same,
+    b"expects": _same,
+    b"context": _same,
+    b"body_hash": _text,
+    b"dag_id": _text,
+    b"parent_id": _text,
+    b"depth": int,
+    b"open_edges": int,
+    b"logged": int,
+    b"status": lambda value: Status(value.decode()),
+    b"requested": _truth,
+    b"cause": _text,
+    b"cancel_reason": _text,
+    b"resolution": _text,
+    b"reviewed_at": int,
+    b"overdue": _truth,
+    b"priority": float,
+    b"weight": int,
+    b"deadline": int,
+    b"rank": float,
+    b"parked_on": _text,
+    b"parked_since": int,
+    b"step_at": int,
+    b"run_after": int,
+    b"retry_at": int,
+    b"fence": int,
+    b"agent": _text,
+    b"model": _text,
+    b"lease_s": float,
+    b"lease_expires_at": int,
+    b"timeout_s": float,
+    b"timeout_at": int,
+    b"confirmed": _truth,
+    b"suspect": _truth,
+    b"unwritten": _truth,
+    b"renewed_at": int,
+    b"progress": float,
+    b"note": _text,
+    b"attempts": int,
+    b"crashes": int,
+    b"releases": int,
+    b"output": _same,
+    b"output_sanitized": _truth,
+    b"decision": _same,
+    b"error": _text,
+    b"reason": _text,
+    b"exit_code": int,
+    b"poison_pill": _truth,
+    b"cost_usd": float,
+    b"tokens_in": int,
+    b"tokens_out": int,
+    b"turns": int,
+    b"created_at": int,
+    b"ready_at": int,
+    b"claimed_at": int,
+    b"started_at": int,
+    b"completed_at": int,
+    b"cancelled_at": int,
+    b"dead_lettered_at": int,
+    b"updated_at": int,
+}
+_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Record)}
+_NAMES = [(name.decode(), name, _DEFAULTS[name.decode()]) for name in _SCALARS]
+"""The fields of a task that are one value each: in Python, in Redis, and by default."""
+
+STEPS, ENDINGS, INQUIRIES, ARTIFACTS = b"j:", b"e:", b"q:", b"a:"
+PREFIXES = {STEPS: "journal", ENDINGS: "endings", INQUIRIES: "inquiries", ARTIFACTS: "artifacts"}
+
+
+def task_fields(record: Record, lane: int) -> Fields:
+    """A task as a hash; `lane` is the number of its lane."""
+    fields: Fields = {}
+    for name, key, default in _NAMES:
+        value = getattr(record, name)
+        if value is not None and value != default:
+            fields[key] = _written(value)
+    fields[b"lane"] = b"%d" % lane
+    fields[b"spec"] = spec_of(record.spec, None).encode()
+    if record.spec.escalations:
+        fields[b"escalations"] = encode(record.spec.escalations)
+    if record.spec.reviews:
+        fields[b"reviews"] = encode(record.spec.reviews)
+    if record.fallback_lane is not None:
+        fields[b"fallback_lane"] = encode(record.fallback_lane)
+    if record.depends_on:
+        fields[b"depends_on"] = encode(record.depends_on)
+    if record.usage != _NO_USAGE:
+        fields[b"usage"] = encode(record.usage)
+    for place, (line, entry) in enumerate(record.journal.items()):
+        fields[STEPS + encode(line)] = encode((place, entry))
+    for fence, ending in record.endings.items():
+        fields[ENDINGS + b"%d" % fence] = encode(ending)
+    for place, inquiry in enumerate(record.inquiries):
+        fields[INQUIRIES + b"%d" % place] = encode(inquiry)
+    for label, kept in record.artifacts.items():
+        fields[ARTIFACTS + label.encode()] = encode(kept)
+    return fields
+
+
+def task_record(fields: Mapping[bytes, bytes], lanes: Callable[[int], LaneKey]) -> Record:
+    """The task that a hash tells of."""
+    values: dict[str, Any] = {}
+    journal: list[tuple[int, tuple[str, str], Entry]] = []
+    endings: dict[int, Ending] = {}
+    inquiries: list[tuple[int, Inquiry]] = []
+    artifacts: list[tuple[int, str, Artifact]] = []
+    for key, value in fields.items():
+        read = _SCALARS.get(key)
+        if read is not None:
+            values[key.decode()] = read(value)
+        elif key[1:2] != b":":
+            continue
+        elif key[:2] == ENDINGS:
+            endings[int(key[2:])] = _ending.decode(value)
+        elif key[:2] == STEPS:
+            place, entry = _entry.decode(value)
+            kind, label = _texts.decode(key[2:])
+            journal.append((place, (kind, label), entry))
+        elif key[:2] == INQUIRIES:
+            inquiries.append((int(key[2:]), _inquiry.decode(value)))
+        else:
+            place, artifact = _artifact.decode(value)
+            artifacts.append((place, key[2:].decode(), artifact))
+    spec = _task.decode(fields[b"spec"])
+    if b"escalations" in fields:
+        spec.escalations = _escalations.decode(fields[b"escalations"])
+    if b"reviews" in fields:
+        spec.reviews = _reviews.decode(fields[b"reviews"])
+    if b"depends_on" in fields:
+        values["depends_on"] = _texts.decode(fields[b"depends_on"])
+    if b"usage" in fields:
+        values["usage"] = _usage.decode(fields[b"usage"])
+    if b"fallback_lane" in fields:
+        values["fallback_lane"] = _lane_key.decode(fields[b"fallback_lane"])
+    if endings:
+        values["endings"] = dict(sorted(endings.items()))
+    if journal:
+        values["journal"] = {name: entry for _, name, entry in sorted(journal, key=lambda line: line[0])}
+    if inquiries:
+        values["inquiries"] = [inquiry for _, inquiry in sorted(inquiries, key=lambda pair: pair[0])]
+    if artifacts:
+        values["artifacts"] = {name: (place, kept) for place, name, kept in sorted(artifacts, key=lambda put: put[0])}
+    return Record(spec=spec, lane=lanes(int(fields[b"lane"])), **values)
+
+
+# Where a task is found
+
+
+def member(record: Record) -> bytes:
+    """A task in a sorted set: equal scores are in the order of insertion."""
+    return b"%015d:%b" % (record.number, record.id.encode())
+
+
+def number_and_id(member: bytes) -> tuple[int, str]:
+    return int(member[:15]), member[16:].decode()
+
+
+def group(lane: int, key: str) -> str:
+    """The order of those that wait under a coalesce key."""
+    return f"group:{lane}:{key}"
+
+
+def places(record: Record, lane: int) -> dict[str, float]:
+    """The orders in which a task stands, and its score there."""
+    found: dict[str, float] = {}
+    status, number = record.status, record.number
+    if status is Status.READY:
+        found[f"ready:{lane}"] = record.ready_at or 0
+        if record.parked_on is None:
+            found[f"lane:{lane}"] = record.rank or 0.0
+        if record.step_at is not None:
+            found["steps"] = record.step_at
+    elif status is Status.SCHEDULED and record.run_after is not None:
+        found["due"] = record.run_after
+    elif status is Status.RETRYING and record.retry_at is not None:
+        found["due"] = record.retry_at
+    elif record.held:
+        at = time_over_at(record)
+        if at is not None:
+            found["leases"] = at
+    elif status is Status.DEAD_LETTERED or status is Status.VALIDATING:
+        found[status.value] = number
+    if record.parked_since is not None:
+        found["passed"] = record.parked_since
+    if record.unwritten and record.lease_expires_at is not None:
+        found["stopping"] = record.lease_expires_at
+    if record.deadline is not None and not record.overdue and not record.final:
+        found["deadlines"] = record.deadline
+    if record.spec.coalesce_key is not None and status in (Status.READY, Status.SCHEDULED):
+        found[group(lane, record.spec.coalesce_key)] = number
+    if record.cause is not None:
+        found[f"cause:{record.cause}"] = number
+    if record.status in FINAL and (ended := _let_go_at(record)) is not None:
+        found["ended"] = ended
+    if any(inquiry.status == questions.OPEN for inquiry in record.inquiries):
+        found["asking"] = number
+    return found
+
+
+def _let_go_at(record: Record) -> int | None:
+    """Since when retention counts."""
+    if record.status is Status.DEAD_LETTERED:
+        return record.reviewed_at if review.lets_go(record.resolution) else None
+    return record.ended_at
+
+
+# Dags, locks, budgets
+
+
+def _scalars(values: Mapping[str, Any]) -> Fields:
+    return {
+        name.encode(): _written(value) for name, value in values.items() if value is not None and value is not False
+    }
+
+
+def dag_fields(dag: DagRecord) -> Fields:
+    fields = _scalars(
+        {
+            name: getattr(dag, name)
+            for name in ("id", "project", "title", "key", "body_hash", "on_failure", "user", "created_by")
+        }
+    )
+    fields |= _scalars(
+        {name: getattr(dag, name) for name in ("closed", "started", "cause", "cancel_reason", "created_at")}
+    )
+    fields |= _scalars({"started_at": dag.started_at, "ended_at": dag.ended_at, "status": dag.status.value})
+    if dag.drafted:
+        fields[b"drafted"] = encode(dag.drafted)
+    for (status, requested), count in dag.tally.items():
+        if count:
+            fields[b"c:%d:%b" % (requested, status.value.encode())] = b"%d" % count
+    return fields
+
+
+_DAG: dict[bytes, Callable[[bytes], Any]] = {
+    b"id": _text,
+    b"project": _text,
+    b"title": _text,
+    b"key": _text,
+    b"body_hash": _text,
+    b"on_failure": _text,
+    b"user": _text,
+    b"created_by": _text,
+    b"closed": _truth,
+    b"started": _truth,
+    b"cause": _text,
+    b"cancel_reason": _text,
+    b"created_at": int,
+    b"started_at": int,
+    b"ended_at": int,
+    b"status": lambda value: DagStatus(value.decode()),
+    b"drafted": msgspec.json.Decoder(list[str]).decode,
+}
+
+
+def dag_record(fields: Mapping[bytes, bytes]) -> DagRecord:
+    tally: Counter[tuple[Status, bool]] = Counter()
+    values: dict[str, Any] = {}
+    for key, value in fields.items():
+        if key[:2] == b"c:":
+            tally[Status(key[4:].decode()), key[2:3] == b"1"] = int(value)
+        else:
+            values[key.decode()] = _DAG[key](value)
+    return DagRecord(tally=tally, **values)
+
+
+def lock_fields(lock: LockRecord) -> Fields:
+    fields = _scalars({"slots": lock.slots, "reserved_for": lock.reserved_for})
+    fields |= _pairs(b"h", lock.holders)
+    fields |= {b"p:%d" % number: b"%d" % place for place, number in enumerate(lock.parked)}
+    return fields
+
+
+def lock_record(fields: Mapping[bytes, bytes]) -> LockRecord:
+    return LockRecord(
+        slots=int(fields[b"slots"]),
+        reserved_for=_number(fields, b"reserved_for"),
+        holders=dict.fromkeys(_claims(fields, b"h")),
+        parked=_parked(fields),
+    )
+
+
+def budget_fields(budget: BudgetRecord) -> Fields:
+    names = ("limit", "default_reserve", "ends_at", "spent", "unpriced", "saved_for", "offered")
+    fields = _scalars({name: getattr(budget, name) for name in names})
+    if budget.window is not None:
+        fields[b"window"] = encode(budget.window)
+    fields |= _pairs(b"r", budget.reserved)
+    fields |= _pairs(b"x", budget.earlier)
+    fields |= {b"p:%d" % number: b"%d" % place for place, number in enumerate(budget.parked)}
+    return fields
+
+
+def budget_record(fields: Mapping[bytes, bytes]) -> BudgetRecord:
+    window = fields.get(b"window")
+    return BudgetRecord(
+        limit=int(fields[b"limit"]),
+        default_reserve=int(fields.get(b"default_reserve", 0)),
+        window=None if window is None else _window.decode(window),
+        ends_at=_number(fields, b"ends_at"),
+        spent=int(fields.get(b"spent", 0)),
+        unpriced=int(fields.get(b"unpriced", 0)),
+        reserved=_claims(fields, b"r"),
+        parked=_parked(fields),
+        earlier=_claims(fields, b"x"),
+        saved_for=_number(fields, b"saved_for"),
+        offered=int(fields.get(b"offered", 0)),
+    )
+
+
+def _number(fields: Mapping[bytes, bytes], name: bytes) -> int | None:
+    value = fields.get(name)
+    return None if value is None else int(value)
+
+
+def _pairs(kind: bytes, claims: Mapping[tuple[int, int], int | None]) -> Fields:
+    """What is kept for claims, by task number and fence."""
+    return {b"%b:%d:%d" % (kind, number, fence): b"%d" % (amount or 0) for (number, fence), amount in claims.items()}
+
+
+def _claims(fields: Mapping[bytes, bytes], kind: bytes) -> dict[tuple[int, int], int]:
+    found = {}
+    for key, value in fields.items():
+        if key[:2] == kind + b":":
+            _, number, fence = key.split(b":")
+            found[int(number), int(fence)] = int(value)
+    return dict(sorted(found.items()))
+
+
+def _parked(fields: Mapping[bytes, bytes]) -> dict[int, None]:
+    found = sorted((int(value), int(key[2:])) for key, value in fields.items() if key[:2] == b"p:")
+    return {number: None for _, number in found}

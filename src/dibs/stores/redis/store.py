@@ -1,0 +1,206 @@
+"""The Redis store: the steps of the ledger, on what a step needs of a namespace."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dibs.stores.ledger import dags, locks
+from dibs.stores.ledger.store import LedgerStore
+from dibs.stores.redis.address import Address
+from dibs.stores.redis.engine import Engine
+from dibs.stores.redis.hints import CONFIRM_S, Hints
+from dibs.stores.redis.keys import Keys
+from dibs.stores.redis.opening import LAYOUT
+from dibs.stores.redis.packing import packed
+from dibs.stores.redis.reading import Changed, Reader
+from dibs.stores.redis.scripting import script
+from dibs.stores.redis.working import Working
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from concurrent.futures import ThreadPoolExecutor
+
+    from dibs.stores.ledger.state import State
+    from dibs.stores.redis.engine import Line
+    from dibs.stores.redis.reading import Command
+
+T = TypeVar("T")
+
+PATIENCE = 4
+"""After so many looks that somebody else overtook, a step asks for a turn of its own."""
+TURN_MS = 2000
+THREADS = 4
+
+
+class RedisStore(LedgerStore):
+    """Tasks in a namespace of a Redis server. `stores.contract` says the rest."""
+
+    def __init__(self, url: str, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> None:
+        self._address = Address.parse(url)
+        self.url = url
+        self._keys = Keys(self._address.tag + ":")
+        self._engine = Engine(self._address, self._keys)
+        self._clock = clock
+        self._ahead = 0
+        """By how many micros the server's clock is ahead of ours."""
+        self._blocking = blocking
+        self._hints = Hints(self._engine, self._keys.channel)
+        self._threads: ThreadPoolExecutor | None = None
+        self._pid = 0
+
+    @property
+    def schema_version(self) -> int:
+        return LAYOUT
+
+    async def connect(self) -> None:
+        await self._do(self._connect)
+
+    def _connect(self) -> None:
+        self._engine.connect()
+        self._engine.run(self._set_clock)
+
+    def _set_clock(self, line: Line) -> None:
+        before = _micros()
+        seconds, micros = line.send([("TIME",)])[0]
+        self._ahead = int(seconds) * 1_000_000 + int(micros) - (before + _micros()) // 2
+
+    # Steps
+
+    async def _step(self, step: Callable[[State], T]) -> T:
+        return await self._do(lambda: self._take_step(step))
+
+    async def _look(self, look: Callable[[State], T]) -> T:
+        return await self._do(lambda: self._take_look(look))
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        if self._blocking:
+            return work()
+        import asyncio
+
+        if self._threads is None or self._pid != os.getpid():
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pid = os.getpid()
+            self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dibs-redis")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    def _take_step(self, step: Callable[[State], T]) -> T:
+        """Look, think, and commit; from the beginning, if somebody else committed meanwhile."""
+        me = os.urandom(9).hex()
+        expected = Working.expected(self._keys)
+        looks = 0
+        answer: Any = None
+
+        def attempt(line: Line) -> bool:
+            nonlocal expected, answer
+            reader = Reader(line, self._keys.meta, expected)
+            try:
+                state = Working(reader, self._keys, self._now(line))
+                answer = step(state)
+                locks.follow(state)
+                dags.follow(state)
+                changes = state.changes()
+            except Changed:
+                expected = reader.asked
+                return False
+            if not changes:
+                return True
+            if self._commit(line, reader.version, me, changes):
+                return True
+            expected = reader.asked
+            return False
+
+        while not self._engine.run(attempt):
+            looks += 1
+            if looks >= PATIENCE:
+                self._engine.run(lambda line: self._wait_for_turn(line, me))
+        return answer  # type: ignore[no-any-return]
+
+    def _commit(self, line: Line, version: bytes | None, me: str, changes: list[Command]) -> bool:
+        keys = [self._keys.meta, self._keys.turn, self._keys.done]
+        now = self._now(line)
+        reply = line.call(script("commit"), keys, [version or b"", me, me, now, self._keys.channel, *packed(changes)])
+        if reply == b"busy":
+            time.sleep(0.001)
+        return bool(reply == b"ok")
+
+    def _wait_for_turn(self, line: Line, me: str) -> None:
+        """Let nobody else write for a moment."""
+        until = time.monotonic() + 2 * TURN_MS / 1000
+        while time.monotonic() < until:
+            if line.send([("SET", self._keys.turn, me, "NX", "PX", TURN_MS)])[0] is not None:
+                return
+            time.sleep(0.001)
+
+    def _take_look(self, look: Callable[[State], T]) -> T:
+        """See it as it was at one moment; what is never still for long enough, as it was while looking."""
+        expected = Working.expected(self._keys)
+        looks = 0
+        answer: Any = None
+
+        def attempt(line: Line) -> bool:
+            nonlocal expected, answer
+            reader = Reader(line, self._keys.meta, expected, strict=looks < PATIENCE)
+            try:
+                answer = look(Working(reader, self._keys, self._now(line)))
+            except Changed:
+                expected = reader.asked
+                return False
+            return True
+
+        while not self._engine.run(attempt):
+            looks += 1
+        return answer  # type: ignore[no-any-return]
+
+    # Time
+
+    def now(self) -> int:
+        return self._clock() if self._clock is not None else _micros() + self._ahead
+
+    def _now(self, line: Line) -> int:
+        if self._clock is not None:
+            return self._clock()
+        seconds, micros = line.send([("TIME",)])[0]
+        return int(seconds) * 1_000_000 + int(micros)
+
+    @property
+    def clock(self) -> Callable[[], int] | None:
+        return self._clock
+
+    # Waiting and living
+
+    async def news(self) -> int:
+        return await self._do(self._news)
+
+    def _news(self) -> int:
+        return int(self._engine.run(lambda line: line.send([("HGET", self._keys.meta, "version")])[0]) or 0)
+
+    async def wait_for_news(self, since: int, timeout_s: float) -> int:
+        until = time.monotonic() + timeout_s
+        await self._do(self._hints.listen)
+        while True:
+            heard = self._hints.count
+            news = await self.news()
+            left_s = until - time.monotonic()
+            if news != since or left_s <= 0:
+                return news
+            if self._blocking:
+                self._hints.block(heard, min(left_s, CONFIRM_S))
+            else:
+                await self._hints.sleep(heard, min(left_s, CONFIRM_S))
+
+    async def advise(self) -> list[str]:
+        return list(self._engine.warnings)
+
+    async def close(self) -> None:
+        self._hints.close()
+        if self._threads is not None:
+            self._threads.shutdown(wait=True)
+            self._threads = None
+        self._engine.close()
+
+
+def _micros() -> int:
+    return time.time_ns() // 1000

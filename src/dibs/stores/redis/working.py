@@ -1,0 +1,382 @@
+"""The state that a step works on: what it asks for is brought in from Redis, what it changes is written back at once.
+
+`layout` says how things are kept, `keys` where. At the end `changes` has every command that makes Redis what this
+state has become; `commit.lua` runs them if nothing else was committed meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import msgspec
+
+from dibs.model.escalation import Rung
+from dibs.model.instants import to_micros
+from dibs.model.status import ENDED_BADLY, Status
+from dibs.rules import questions
+from dibs.rules.breaker import Override
+from dibs.rules.breaker import Record as Breaker
+from dibs.rules.closing import Pause
+from dibs.rules.providers import Backoff
+from dibs.rules.rates import Rate
+from dibs.stores.agents import Known
+from dibs.stores.ledger.state import Census, Inquiry, Record, State
+from dibs.stores.redis import layout
+from dibs.stores.redis.claims import Claims
+from dibs.stores.redis.edges import EdgeLists, Edges, drop
+from dibs.stores.redis.families import Children, Members
+from dibs.stores.redis.lanes import Groups, Lanes, Ranks
+from dibs.stores.redis.orders import SortedSet
+from dibs.stores.redis.stream import entry, event_of
+from dibs.stores.redis.tables import Marks, Shelf, Table, as_dict, differences
+from dibs.stores.redis.tasks import AHEAD, Inquiries, Numbered, Tasks, cost_fields
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from dibs.model.event import Event
+    from dibs.stores.ledger.state import BudgetRecord, LockRecord
+    from dibs.stores.redis.keys import Keys
+    from dibs.stores.redis.reading import Command, Reader
+    from dibs.stores.values import LaneKey
+
+Name = tuple[str, str]
+
+
+class _Kept(Protocol):
+    """A part of the state that knows what to write."""
+
+    def changes(self) -> Iterable[Command]: ...
+
+
+P = TypeVar("P", bound=_Kept)
+
+
+class Working(State):
+    """Everything a namespace knows, as far as one step looks at it."""
+
+    def __init__(self, reader: Reader, keys: Keys, now: int) -> None:
+        super().__init__(lambda: now)
+        self.reader = reader
+        self.where = keys
+        self._meta = as_dict(reader.ask("HGETALL", keys.meta))
+        self._meta_before = dict(self._meta)
+        self.last_number = self._counter(b"number")
+        self.last_seq = self._counter(b"seq")
+        self.last_put = self._counter(b"put")
+        self._last_edge = self._counter(b"edge")
+        self._floor = self._counter(b"floor")
+        self._told: list[tuple[Event, bytes | None]] = []
+        self._trimmed_to: int | None = None
+
+        self._ids: dict[int, str] = {}
+        self._rows: dict[str, list[str]] = {}
+        self._orders: dict[str, SortedSet] = {}
+        self._filed: dict[int, dict[str, float]] = {}
+        self.due, self.leases = self.order("due"), self.order("leases")
+        self.stopping, self.deadlines = self.order("stopping"), self.order("deadlines")
+        self.steps, self.passed_over = self.order("steps"), self.order("passed")
+
+        self._kept: list[_Kept] = []
+        self.lane_ids: Lanes = self._keep(Lanes(reader, keys.lanes))
+        self.tasks: Tasks = self._keep(Tasks(self))
+        self.members: Members = self._keep(Members(self))
+        self.children: Children = self._keep(Children(self))
+        self.claims: Claims = self._keep(Claims(reader, keys))
+        self._edges = self._keep(Edges(self))
+        self.edges_into, self.edges_out_of = EdgeLists(self._edges.into), EdgeLists(self._edges.out_of)
+        self.numbered, self.lanes, self.groups, self.inquiries = (
+            Numbered(self),
+            Ranks(self),  # type: ignore[assignment]
+            Groups(self),
+            Inquiries(self),
+        )
+
+        self.dags = self._keep(Table(reader, keys.dag, layout.dag_fields, layout.dag_record))
+        self.locks: Table[Name, LockRecord] = self._keep(
+            Table(reader, _of(keys.lock), layout.lock_fields, layout.lock_record, keys.locks)
+        )
+        self.budgets: Table[Name, BudgetRecord] = self._keep(
+            Table(reader, _of(keys.budget), layout.budget_fields, layout.budget_record, keys.budgets)
+        )
+
+        self.keys = self._keep(Shelf(reader, keys.keys, Name, str))
+        self.dag_keys = self._keep(Shelf(reader, keys.dag_keys, Name, str))
+        self.askers: Shelf[str, str] = self._keep(Shelf(reader, keys.questions, str, str))
+        self.pauses = self._keep(Shelf(reader, keys.pauses, Name, Pause, whole=True))
+        self.breakers = self._keep(Shelf(reader, keys.breakers, Name, Breaker, whole=True))
+        self.overrides = self._keep(Shelf(reader, keys.overrides, Name, Override, whole=True))
+        self.ladders = self._keep(Shelf(reader, keys.ladders, Name, tuple[Rung, ...], whole=True))
+        self.backoffs = self._keep(Shelf(reader, keys.backoffs, Name, Backoff, whole=True))
+        self.type_slots = self._keep(Shelf(reader, keys.type_slots, Name, int, whole=True))
+        self.rates = self._keep(Shelf(reader, keys.rates, Name, tuple[Rate, int], whole=True))
+        self.duties = self._keep(Shelf(reader, keys.duties, str, int, whole=True))
+        self.agents = self._keep(Shelf(reader, keys.agents, Name, Known))
+        self.marked = self._keep(Marks(reader, keys.marked, self._next_mark))
+        self.closing = self._keep(Marks(reader, keys.closing, self._next_mark))
+        self.grown = self._keep(Marks(reader, keys.grown, self._next_mark))
+
+    def _keep(self, part: P) -> P:
+        """What changes in it is written."""
+        self._kept.append(part)
+        return part
+
+    @staticmethod
+    def expected(keys: Keys) -> list[Command]:
+        """What nearly every step looks at."""
+        whole = (keys.pauses, keys.breakers, keys.overrides, keys.ladders, keys.backoffs, keys.type_slots, keys.rates)
+        wanted: list[Command] = [("HGETALL", key) for key in (keys.meta, keys.lanes, keys.windows, *whole)]
+        return [*wanted, ("SCARD", keys.budgets)]
+
+    def _counter(self, name: bytes) -> int:
+        return int(self._meta.get(name, 0))
+
+    def _next_mark(self) -> int:
+        mark = self._counter(b"mark") + 1
+        self._meta[b"mark"] = b"%d" % mark
+        return mark
+
+    # Looking for more than one
+
+    def will_read(self, *, tasks: Iterable[str] = (), lanes: Iterable[LaneKey] = ()) -> None:
+        self.reader.ask_all([self.lane_order(lane).first_portion() for lane in lanes])
+        self.tasks.expect(list(tasks))
+
+    def order(self, name: str) -> SortedSet:
+        if name not in self._orders:
+            self._orders[name] = SortedSet(self.reader, self.where.order(name), self.met)
+        return self._orders[name]
+
+    def lane_order(self, lane: LaneKey) -> SortedSet:
+        return self.order(f"lane:{self.lane_ids[lane]}")
+
+    def met(self, found: list[tuple[int, str]]) -> None:
+        """These tasks were seen, in this order."""
+        self._ids.update(found)
+        self.stand_in_a_row([task_id for _, task_id in found])
+
+    def stand_in_a_row(self, ids: list[str]) -> None:
+        """Whoever looks at one of these will look at the next."""
+        for start in range(0, len(ids), AHEAD):
+            row = ids[start : start + AHEAD]
+            for task_id in row:
+                self._rows.setdefault(task_id, row)
+
+    def row_of(self, task_id: str) -> list[str]:
+        """A task, and those that are looked at after it."""
+        row = self._rows.get(task_id, [task_id])
+        return row[row.index(task_id) :]
+
+    def id_of(self, number: int) -> str | None:
+        if number not in self._ids:
+            found = self.reader.ask("ZRANGEBYSCORE", self.where.all, number, number)
+            if not found:
+                return None
+            self._ids[number] = found[0].decode()
+        return self._ids[number]
+
+    def _in_order(self, name: str) -> list[Record]:
+        return [self.numbered[number] for number in self.order(name).numbers()]
+
+    def newest_first(self, before: float) -> Iterator[Record]:
+        top = "+inf" if before == float("inf") else f"({before:.0f}"
+        while True:
+            found = self.reader.ask("ZREVRANGEBYSCORE", self.where.all, top, "-inf", "WITHSCORES", "LIMIT", 0, AHEAD)
+            rows = [(int(number), task_id.decode()) for task_id, number in zip(found[::2], found[1::2], strict=True)]
+            self.met(rows)
+            for _, task_id in rows:
+                yield self.tasks[task_id]
+            if len(rows) < AHEAD:
+                return
+            top = f"({rows[-1][0]}"
+
+    def occupied(self) -> list[Record]:
+        return self._in_order("leases") + self._in_order("stopping")
+
+    def caused_by(self, task_id: str) -> list[Record]:
+        return self._in_order(f"cause:{task_id}")
+
+    def in_status(self, status: Status) -> list[Record]:
+        return self._in_order(status.value)
+
+    def open_inquiries(self) -> list[Inquiry]:
+        return [
+            inquiry
+            for record in self._in_order("asking")
+            for inquiry in record.inquiries
+            if inquiry.status == questions.OPEN
+        ]
+
+    def windowed(self) -> list[tuple[Name, BudgetRecord]]:
+        stored = as_dict(self.reader.ask("HGETALL", self.where.windows))
+        names = {msgspec.json.decode(name, type=Name) for name in stored} | set(self.budgets.seen())
+        found = [(name, self.budgets.get(name)) for name in sorted(names)]
+        return [(name, budget) for name, budget in found if budget is not None and budget.ends_at is not None]
+
+    def old_dags(self, before: int) -> Iterator[list[Record]]:
+        seen: set[str] = set()
+        for number in self.order("ended").until(before - 1):
+            record = self.numbered.get(number)
+            if record is not None and record.dag_id not in seen:
+                seen.add(record.dag_id)
+                yield list(self.members.get(record.dag_id, ()))
+
+    def forget_before(self, before: int) -> None:
+        first, last = self._first_event(), self.last_seq
+        while first <= last:
+            # The first that is young enough lies between these.
+            middle = (first + last) // 2
+            found = self._events(middle, middle, 1)
+            if found and to_micros(found[0][0].at) < before:
+                first = middle + 1
+            else:
+                last = middle - 1
+        if first > self._first_event():
+            self._trimmed_to = first
+            self.changed = True
+        self.claims.forget_before(before)
+        for name in [name for name, agent in self.agents.items() if agent.heard_at < before]:
+            del self.agents[name]
+            self.changed = True
+
+    def _first_event(self) -> int:
+        found = self.reader.ask("XRANGE", self.where.events, "-", "+", "COUNT", 1)
+        return int(found[0][0].split(b"-")[0]) if found else self.last_seq + 1
+
+    def _events(self, first: int, last: int | None, limit: int) -> list[tuple[Event, bytes | None]]:
+        until = "+" if last is None else f"{last}-0"
+        found = self.reader.ask("XRANGE", self.where.events, f"{first}-0", until, "COUNT", limit)
+        return [event_of(*each) for each in found]
+
+    def events_after(self, after: int, limit: int) -> tuple[int, list[tuple[Event, bytes | None]]]:
+        lost = self._first_event() - 1
+        return lost, self._events(max(after, lost) + 1, None, limit)
+
+    def census(self, project: str) -> Census:
+        found = Census()
+        for name, count in as_dict(self.reader.ask("HGETALL", self.where.counts)).items():
+            home, type, status = msgspec.json.decode(name, type=tuple[str, str, str])
+            if home == project and int(count):
+                found.count(type, Status(status), int(count))
+        costs = as_dict(self.reader.ask("HGETALL", self.where.costs))
+        sum_field, known_field = cost_fields(project)
+        if int(costs.get(known_field, 0)):
+            found.cost_usd = float(costs[sum_field])
+        lanes = [(lane, f"ready:{number}") for lane, number in self.lane_ids.items() if lane.project == project]
+        keys = [self.where.order(name) for _, name in lanes]
+        sizes = self.reader.ask_all([("ZCARD", key) for key in keys])
+        firsts = self.reader.ask_all([("ZRANGE", key, 0, 0, "WITHSCORES") for key in keys])
+        for (lane, _), size, first in zip(lanes, sizes, firsts, strict=True):
+            if size:
+                found.wait(lane, int(float(first[1])), size)
+        return found
+
+    # Changing one
+
+    def next_fence(self, record: Record) -> int:
+        return max(record.fence + 1, self._floor)
+
+    def add(self, record: Record) -> None:
+        self.last_number = max(self.last_number, record.number)
+        self._ids[record.number] = record.id
+        self.tasks.add(record)
+        self.members.add(record)
+        if record.parent_id is not None:
+            self.children.add(record)
+        self.lane_ids.setdefault(record.lane, len(self.lane_ids) + 1)
+        dag = self.dags.get(record.dag_id)
+        if dag is not None:
+            dag.tally[record.status, record.requested] += 1
+            self.stirred[record.dag_id] = None
+        self.file(record)
+
+    def _index(self, record: Record) -> None:
+        number = record.number
+        after = layout.places(record, self.lane_ids[record.lane])
+        before = self._filed.get(number, {})
+        for name in before.keys() - after.keys():
+            self.order(name).put(number, None)
+        for name, score in after.items():
+            if before.get(name) != score:
+                self.order(name).put(number, score)
+        self._filed[number] = after
+        if record.spec.key is not None:
+            name_of_key = (record.spec.project, record.spec.key)
+            if record.status not in ENDED_BADLY:
+                if self.keys.get(name_of_key) != record.id:
+                    self.keys[name_of_key] = record.id
+            elif self.keys.get(name_of_key) == record.id:
+                del self.keys[name_of_key]
+
+    def loaded(self, record: Record) -> None:
+        """A task was brought in."""
+        self._ids[record.number] = record.id
+        self._filed[record.number] = layout.places(record, self.lane_ids[record.lane])
+
+    def emit(
+        self,
+        type: str,
+        record: Record | None = None,
+        *,
+        dag_id: str | None = None,
+        agent: str | None = None,
+        reason: str | None = None,
+        data: dict[str, Any] | None = None,
+    ) -> None:
+        super().emit(type, record, dag_id=dag_id, agent=agent, reason=reason, data=data)
+        self._told.append(self.events.pop())
+
+    def forget(self, record: Record) -> None:
+        for edge in self.edges_into.pop(record.id, []):
+            drop(self.edges_out_of, edge.parent, edge)
+        for edge in self.edges_out_of.pop(record.id, []):
+            drop(self.edges_into, edge.child, edge)
+            self.tasks[edge.child].open_edges -= not edge.resolved
+        for inquiry in record.inquiries:
+            self.askers.pop(inquiry.id, None)
+        if record.spec.key is not None and self.keys.get((record.spec.project, record.spec.key)) == record.id:
+            del self.keys[record.spec.project, record.spec.key]
+        self.marked.pop(record.id, None)
+        for name in self._filed.pop(record.number, {}):
+            self.order(name).put(record.number, None)
+        self.tasks.drop(record)
+        self.members.drop(record)
+        if record.parent_id is not None:
+            self.children.drop(record)
+        if record.dag_id not in self.members:
+            self._forget_dag(record)
+        self.changed = True
+
+    # The end
+
+    def changes(self) -> list[Command]:
+        """The commands that write what this step did; nothing if it did nothing."""
+        found = [change for part in self._kept for change in part.changes()]
+        found += self._window_changes()
+        for event, data in self._told:
+            found.append(entry(self.where.events, event, data))
+        if self._trimmed_to is not None:
+            found.append(("XTRIM", self.where.events, "MINID", f"{self._trimmed_to}-0"))
+        counters = {b"number": self.last_number, b"seq": self.last_seq, b"put": self.last_put, b"edge": self._last_edge}
+        self._meta |= {name: b"%d" % value for name, value in counters.items() if value}
+        found += differences(self.where.meta, self._meta_before, self._meta)
+        return found
+
+    def _window_changes(self) -> Iterator[Command]:
+        stored = as_dict(self.reader.ask("HGETALL", self.where.windows))
+        after = dict(stored)
+        for name, budget in self.budgets.seen().items():
+            field = msgspec.json.encode(name)
+            after.pop(field, None)
+            if budget is not None and budget.ends_at is not None:
+                after[field] = b"%d" % budget.ends_at
+        return differences(self.where.windows, stored, after)
+
+    def next_edge(self) -> int:
+        self._last_edge += 1
+        return self._last_edge
+
+
+def _of(key: Callable[[str], str]) -> Callable[[Name], str]:
+    """The key of what has a name in a project."""
+    return lambda name: key(msgspec.json.encode(name).decode())
