@@ -119,11 +119,24 @@ def specs_of(drafts: Sequence[Draft]) -> list[str]:
         if draft.kind is None or task.title or task.ref or task.deadline or task.context or task.run_after:
             specs.append(spec_of(task, draft.payload))
             continue
-        kind, rest = _common.get(id(draft.kind), _UNKNOWN)
-        if kind is not draft.kind:
-            if len(_common) > _REMEMBERED:
-                _common.clear()
-            rest = common_spec(task)
-            _common[id(draft.kind)] = (draft.kind, rest)
-        specs.append(f'{{"id":"{task.id}","payload":{draft.payload.decode()}{rest}')
+        specs.append(f'{{"id":"{task.id}","payload":{draft.payload.decode()}{_rest_of(draft)}')
     return specs
+
+
+def bare_spec_of(draft: Draft) -> str:
+    """The specification of a standalone draft, without its payload."""
+    task = draft.task
+    if draft.kind is None or task.title or task.ref or task.deadline or task.context or task.run_after:
+        return spec_of(task, None)
+    return f'{{"id":"{task.id}"{_rest_of(draft)}'
+
+
+def _rest_of(draft: Draft) -> str:
+    """What comes after id and payload, written once for all of a kind."""
+    kind, rest = _common.get(id(draft.kind), _UNKNOWN)
+    if kind is not draft.kind:
+        if len(_common) > _REMEMBERED:
+            _common.clear()
+        rest = common_spec(draft.task)
+        _common[id(draft.kind)] = (draft.kind, rest)
+    return rest

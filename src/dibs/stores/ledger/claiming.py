@@ -37,7 +37,7 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
             ]
             return Claimed(claims=[coalescing.claim_of_group(state, group) for group in left if group])
     pausing.tend_if_due(state)
-    served = [lane for lane in state.lane_ids if _may_serve(lane, request)]
+    served = [lane for lane in state.lane_ids if may_serve(lane, request)]
     ways = pausing.ways(state, served, request)
     most, reason = registry.room(state, request)
     if reason is None and budgets.is_broke(state, request.project, request.agent):
@@ -141,7 +141,8 @@ def _hand_out(state: State, record: Record, request: ClaimRequest) -> None:
     state.file(record)
 
 
-def _may_serve(lane: LaneKey, request: ClaimRequest) -> bool:
+def may_serve(lane: LaneKey, request: ClaimRequest) -> bool:
+    """Whether an agent may take the tasks of a lane."""
     return lane.project == request.project and matching.may_serve(
         type=lane.type,
         assignee=lane.assignee,
@@ -167,7 +168,7 @@ def _next_due_in(state: State, ways: Ways, opening: list[int]) -> float | None:
     waited = {*ways.lanes, *ways.watched}
     for order in (state.due, state.leases):
         for at, number in order:
-            if state.lane_ids[state.numbered[number].lane] in waited:
+            if state.lane_number(number) in waited:
                 instants.append(at)
                 break
     return max(0.0, (min(instants) - state.now) / 1_000_000) if instants else None

@@ -368,6 +368,10 @@ class State:
     def will_read(self, *, tasks: Iterable[str] = (), lanes: Iterable[LaneKey] = ()) -> None:
         """These are looked at next: bring them in together, where that saves anything."""
 
+    def lane_number(self, number: int) -> int:
+        """The number of the lane of the task of this number."""
+        return self.lane_ids[self.numbered[number].lane]
+
     def newest_first(self, before: float) -> Iterator[Record]:
         """Every task with a smaller number."""
         return (record for record in reversed(list(self.tasks.values())) if record.number < before)

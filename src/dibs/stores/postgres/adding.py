@@ -7,21 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from asyncpg import UniqueViolationError
 
-from dibs.model.ids import dag_of
-from dibs.model.instants import from_micros, to_micros
-from dibs.model.status import Status
-from dibs.rules import priority
 from dibs.rules.large import size_of
-from dibs.rules.lifecycle import first_status
+from dibs.stores.plain import is_typical, micros, snapshots
 from dibs.stores.postgres import copying, inserting
 from dibs.stores.postgres.lanes import lane_keys
 from dibs.stores.specs import specs_of
 from dibs.stores.values import Inserted, Insertion
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from dibs.model.task import Task
     from dibs.stores.postgres.engine import Engine
     from dibs.stores.postgres.lanes import Lanes
     from dibs.stores.values import Draft, LateDrafts
@@ -39,7 +32,7 @@ async def add(engine: Engine, lanes: Lanes, insertion: Insertion) -> Inserted:
     except UniqueViolationError:
         # Some of them are here already: the connection was lost after an earlier call, or the ids were given twice.
         return await inserting.insert(engine, lanes, insertion)
-    return Inserted(tasks=_snapshots(drafts, now), existing=[False] * len(drafts))
+    return Inserted(tasks=snapshots(drafts, now), existing=[False] * len(drafts))
 
 
 async def _add_one(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
@@ -90,7 +83,7 @@ async def _add_some(engine: Engine, lanes: Lanes, drafts: list[Draft]) -> int:
 async def add_late(engine: Engine, lanes: Lanes, drafts: LateDrafts) -> Inserted:
     """Add many standalone tasks that are being drafted meanwhile."""
     try:
-        tasks = await copying.copy(engine, lanes, drafts, _snapshots)
+        tasks = await copying.copy(engine, lanes, drafts, snapshots)
     except UniqueViolationError:
         drafts.finish()
         return await inserting.insert(engine, lanes, Insertion(drafts=list(drafts)))
@@ -98,16 +91,10 @@ async def add_late(engine: Engine, lanes: Lanes, drafts: LateDrafts) -> Inserted
     return Inserted(tasks=tasks, existing=[False] * len(tasks))
 
 
-def _is_typical(draft: Draft) -> bool:
-    """Whether it is in everything that a frame holds like others of its kind."""
-    task = draft.task
-    return draft.kind is not None and not draft.weight and task.deadline is None and task.run_after is None
-
-
 def _is_usual(draft: Draft) -> bool:
     """Whether it has nothing that `add_one` cannot keep."""
     return (
-        _is_typical(draft)
+        is_typical(draft)
         and draft.fallback_lane is None
         and draft.task.user is None
         and draft.task.on_deadline == "keep"
@@ -120,7 +107,7 @@ def _frames(drafts: list[Draft]) -> tuple[list[int], list[Draft]]:
     framed: list[Draft] = []
     places = []
     for draft in drafts:
-        typical = _is_typical(draft)
+        typical = is_typical(draft)
         place = known.get(id(draft.kind)) if typical else None
         if place is None:
             framed.append(draft)
@@ -144,44 +131,7 @@ def _frame(draft: Draft, numbers: Any) -> tuple[Any, ...]:
         task.max_attempts,
         task.timeout,
         task.user,
-        _micros(task.deadline),
+        micros(task.deadline),
         task.on_deadline,
-        _micros(task.run_after),
+        micros(task.run_after),
     )
-
-
-def _micros(instant: datetime | None) -> int | None:
-    return None if instant is None else to_micros(instant)
-
-
-def _snapshots(drafts: list[Draft], now: int) -> list[Task]:
-    """The drafts' tasks in the state they were added in."""
-    instant = from_micros(now)
-    tasks = []
-    kind: object = None
-    worth: float | None = None
-    for draft in drafts:
-        task = draft.task
-        typical = _is_typical(draft)
-        if not typical or draft.kind is not kind:
-            worth = _worth(draft, now)
-            kind = draft.kind if typical else None
-        task.dag_id = dag_of(task.id)
-        task.created_at = task.updated_at = instant
-        task.effective_priority = worth
-        if worth is None:
-            task.status = Status.SCHEDULED
-        else:
-            task.status = Status.READY
-            task.ready_at = instant
-        tasks.append(task)
-    return tasks
-
-
-def _worth(draft: Draft, now: int) -> float | None:
-    """The effective priority it starts with; None while its time is to come."""
-    task, boost = draft.task, draft.lane.boost
-    if first_status(open_edges=0, run_after=_micros(task.run_after), now=now) is not Status.READY:
-        return None
-    steps = priority.steps(_micros(task.deadline), now)
-    return priority.effective(priority.rank(task.priority, boost, now, draft.weight, steps), boost, now)

@@ -19,7 +19,9 @@ class Keys:
         self.turn = prefix + "turn"
         """String, gone after two seconds: whose turn it is to write, when many want to at once."""
         self.done = prefix + "done"
-        """Sorted set: which writes were committed in the last ten minutes, by time."""
+        """Sorted set: which writes were committed in the last minute, by time."""
+        self.taken = prefix + "taken"
+        """Hash: what some of those took. As long as they are known."""
 
         self.all = prefix + "all"
         """Sorted set: the id of every task by its number."""

@@ -51,6 +51,9 @@ class Lanes(MutableMapping[LaneKey, int]):
     def __len__(self) -> int:
         return len(self._numbers)
 
+    def is_changed(self) -> bool:
+        return len(self._lanes) > self._stored
+
     def changes(self) -> Iterator[Command]:
         for number in sorted(self._lanes)[self._stored :]:
             yield ("HSET", self._key, number, msgspec.json.encode(self._lanes[number]))

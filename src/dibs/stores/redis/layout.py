@@ -7,14 +7,19 @@ parts is JSON, each part of a collection a field of its own. `PREFIXES` says whi
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from dibs.model.artifact import Artifact
+from dibs.model.attempt import Attempt
+from dibs.model.claim import Settled
 from dibs.model.escalation import Escalation
+from dibs.model.instants import from_micros, to_micros
 from dibs.model.review import Review
-from dibs.model.status import FINAL, DagStatus, Status
+from dibs.model.status import FINAL, DagStatus, Outcome, Status
 from dibs.model.task import Task
 from dibs.rules import questions, review
 from dibs.rules.windows import Window
@@ -31,7 +36,33 @@ encode = msgspec.json.encode
 
 _lane_key = msgspec.json.Decoder(LaneKey)
 _task = msgspec.json.Decoder(Task)
-_ending = msgspec.json.Decoder(Ending)
+
+
+class Ended(Struct, array_like=True, gc=False):
+    """An ended claim as it is kept. Scripts write the beginning of it."""
+
+    number: int
+    agent: str
+    outcome: Outcome
+    started_at: int | None
+    ended_at: int
+    digest: str = ""
+    status: str | None = None
+    """Of the answer to whoever settles it again; None: there is none."""
+    retry_at: datetime | None = None
+    model: str | None = None
+    exit_code: int | None = None
+    reason: str | None = None
+    error: str | None = None
+    fingerprint: str | None = None
+    cost_usd: float | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    turns: int | None = None
+    price: str | None = None
+
+
+_ended = msgspec.json.Decoder(Ended)
 _entry = msgspec.json.Decoder(tuple[int, Entry])
 _inquiry = msgspec.json.Decoder(Inquiry)
 _artifact = msgspec.json.Decoder(tuple[int, Artifact])
@@ -141,6 +172,9 @@ def task_fields(record: Record, lane: int) -> Fields:
         if value is not None and value != default:
             fields[key] = _written(value)
     fields[b"lane"] = b"%d" % lane
+    fields[b"kind"] = kind_of(record.spec)
+    if tied := ties(record.spec, solo=record.solo):
+        fields[b"ties"] = b"%d" % tied
     fields[b"spec"] = spec_of(record.spec, None).encode()
     if record.spec.escalations:
         fields[b"escalations"] = encode(record.spec.escalations)
@@ -155,7 +189,7 @@ def task_fields(record: Record, lane: int) -> Fields:
     for place, (line, entry) in enumerate(record.journal.items()):
         fields[STEPS + encode(line)] = encode((place, entry))
     for fence, ending in record.endings.items():
-        fields[ENDINGS + b"%d" % fence] = encode(ending)
+        fields[ENDINGS + b"%d" % fence] = encode(_ended_of(ending))
     for place, inquiry in enumerate(record.inquiries):
         fields[INQUIRIES + b"%d" % place] = encode(inquiry)
     for label, kept in record.artifacts.items():
@@ -163,8 +197,26 @@ def task_fields(record: Record, lane: int) -> Fields:
     return fields
 
 
+LOCKS, COALESCES, SOLO = 1, 2, 4
+
+
+def ties(task: Task, *, solo: bool) -> int:
+    """What the quick scripts must know about a task: what has any of these is not handed out by them."""
+    return LOCKS * bool(task.locks) + COALESCES * (task.coalesce_key is not None) + SOLO * solo
+
+
+def kind_of(task: Task) -> bytes:
+    """How a task is counted, but for its status: the beginning of a field of `counts`."""
+    return encode((task.project, task.type))[:-1] + b","
+
+
+def count_field(project: str, type: str, status: str) -> bytes:
+    return encode((project, type, status))
+
+
 def task_record(fields: Mapping[bytes, bytes], lanes: Callable[[int], LaneKey]) -> Record:
     """The task that a hash tells of."""
+    spec = _task.decode(fields[b"spec"])
     values: dict[str, Any] = {}
     journal: list[tuple[int, tuple[str, str], Entry]] = []
     endings: dict[int, Ending] = {}
@@ -177,7 +229,8 @@ def task_record(fields: Mapping[bytes, bytes], lanes: Callable[[int], LaneKey]) 
         elif key[1:2] != b":":
             continue
         elif key[:2] == ENDINGS:
-            endings[int(key[2:])] = _ending.decode(value)
+            fence = int(key[2:])
+            endings[fence] = _ending_of(spec.id, fence, _ended.decode(value))
         elif key[:2] == STEPS:
             place, entry = _entry.decode(value)
             kind, label = _texts.decode(key[2:])
@@ -187,7 +240,6 @@ def task_record(fields: Mapping[bytes, bytes], lanes: Callable[[int], LaneKey]) 
         else:
             place, artifact = _artifact.decode(value)
             artifacts.append((place, key[2:].decode(), artifact))
-    spec = _task.decode(fields[b"spec"])
     if b"escalations" in fields:
         spec.escalations = _escalations.decode(fields[b"escalations"])
     if b"reviews" in fields:
@@ -209,16 +261,74 @@ def task_record(fields: Mapping[bytes, bytes], lanes: Callable[[int], LaneKey]) 
     return Record(spec=spec, lane=lanes(int(fields[b"lane"])), **values)
 
 
+def _ended_of(ending: Ending) -> Ended:
+    attempt, settled = ending.attempt, ending.settled
+    assert attempt.ended_at is not None
+    return Ended(
+        attempt.number,
+        attempt.agent,
+        attempt.outcome,
+        None if attempt.started_at is None else to_micros(attempt.started_at),
+        to_micros(attempt.ended_at),
+        ending.digest,
+        None if settled is None else settled.status,
+        None if settled is None else settled.retry_at,
+        attempt.model,
+        attempt.exit_code,
+        attempt.reason,
+        attempt.error,
+        attempt.fingerprint,
+        attempt.cost_usd,
+        attempt.tokens_in,
+        attempt.tokens_out,
+        attempt.turns,
+        attempt.price,
+    )
+
+
+def _ending_of(task_id: str, fence: int, kept: Ended) -> Ending:
+    attempt = Attempt(
+        number=kept.number,
+        fence=fence,
+        agent=kept.agent,
+        outcome=kept.outcome,
+        model=kept.model,
+        reason=kept.reason,
+        error=kept.error,
+        fingerprint=kept.fingerprint,
+        exit_code=kept.exit_code,
+        started_at=None if kept.started_at is None else from_micros(kept.started_at),
+        ended_at=from_micros(kept.ended_at),
+        cost_usd=kept.cost_usd,
+        tokens_in=kept.tokens_in,
+        tokens_out=kept.tokens_out,
+        turns=kept.turns,
+        price=kept.price,
+    )
+    settled = None
+    if kept.status is not None:
+        settled = Settled(
+            task_id=task_id, fence=fence, outcome=kept.outcome, status=Status(kept.status), retry_at=kept.retry_at
+        )
+    return Ending(attempt, kept.digest, settled)
+
+
 # Where a task is found
 
 
-def member(record: Record) -> bytes:
+def member(record: Record, lane: int) -> bytes:
     """A task in a sorted set: equal scores are in the order of insertion."""
-    return b"%015d:%b" % (record.number, record.id.encode())
+    return b"%015d:%d:%b" % (record.number, lane, record.id.encode())
 
 
 def number_and_id(member: bytes) -> tuple[int, str]:
-    return int(member[:15]), member[16:].decode()
+    """Which task this is."""
+    return int(member[:15]), member[member.index(b":", 16) + 1 :].decode()
+
+
+def lane_of(member: bytes) -> int:
+    """The number of its lane."""
+    return int(member[16 : member.index(b":", 16)])
 
 
 def group(lane: int, key: str) -> str:

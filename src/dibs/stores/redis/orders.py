@@ -6,7 +6,6 @@ from heapq import merge
 from typing import TYPE_CHECKING
 
 from dibs.stores.ledger.order import Order
-from dibs.stores.redis.layout import number_and_id
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -17,9 +16,9 @@ PORTION = 100
 
 
 class SortedSet(Order):
-    """An order that is kept in Redis. `met` is told of the tasks that were seen, in portions."""
+    """An order that is kept in Redis. `met` is told of the tasks that were seen, in portions, and says who they are."""
 
-    def __init__(self, reader: Reader, key: str, met: Callable[[list[tuple[int, str]]], None]) -> None:
+    def __init__(self, reader: Reader, key: str, met: Callable[[list[bytes]], list[int]]) -> None:
         self._reader = reader
         self.key = key
         self._met = met
@@ -48,12 +47,11 @@ class SortedSet(Order):
         start = 0
         while True:
             found = self._reader.ask("ZRANGE", self.key, start, start + PORTION - 1, "WITHSCORES")
-            members = [number_and_id(member) for member in found[::2]]
-            self._met(members)
-            for (number, _), score in zip(members, found[1::2], strict=True):
+            numbers = self._met(found[::2])
+            for number, score in zip(numbers, found[1::2], strict=True):
                 if number not in but:
                     yield float(score), number
-            if len(members) < PORTION:
+            if len(numbers) < PORTION:
                 return
             start += PORTION
 

@@ -5,6 +5,7 @@ The scripts' library reads no binary strings, only raw ones; these hold any byte
 
 from __future__ import annotations
 
+from struct import pack
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,6 +20,15 @@ PORTION = 500
 def packed(commands: Sequence[Command]) -> list[bytes]:
     """Arguments that each hold many commands."""
     return [_array(_command(one) for one in commands[start : start + PORTION]) for start in _starts(commands)]
+
+
+def packed_kinds(kinds: list[list[str | bytes | float]]) -> bytes:
+    """One argument that holds arrays of texts and numbers."""
+    return _array(_array(map(_value, kind)) for kind in kinds)
+
+
+def _value(value: str | bytes | float) -> bytes:
+    return b"\xcb" + pack(">d", value) if isinstance(value, float) else _text(value)
 
 
 def _starts(commands: Sequence[Command]) -> range:

@@ -25,9 +25,10 @@ class Reader:
         self._version = ("HGET", meta, "version")
         self._known: dict[Command, Any] = {}
         self._strict = strict
-        answers = line.send([*expected, self._version], together=True)
-        self._known.update(zip(expected, answers, strict=False))
-        self.version: bytes | None = answers[-1]
+        *answers, (seconds, micros), version = line.send([*expected, ("TIME",), self._version], together=True)
+        self._known.update(zip(expected, answers, strict=True))
+        self.version: bytes | None = version
+        self.time = int(seconds) * 1_000_000 + int(micros)
 
     @property
     def asked(self) -> list[Command]:

@@ -8,6 +8,8 @@ from hashlib import sha1
 
 from msgspec import Struct
 
+QUICK = frozenset({"add", "claim", "settle"})
+
 _FOLDER = os.path.join(os.path.dirname(__file__), "scripts")
 
 
@@ -21,7 +23,11 @@ class Script(Struct, frozen=True):
 
 @cache
 def script(name: str) -> Script:
-    """The script of this name."""
-    with open(os.path.join(_FOLDER, f"{name}.lua"), encoding="utf-8") as file:
-        text = file.read()
+    """The script of this name; before a quick one stands what these have in common."""
+    text = _text("common") + _text(name) if name in QUICK else _text(name)
     return Script(name, text, sha1(text.encode(), usedforsecurity=False).hexdigest())
+
+
+def _text(name: str) -> str:
+    with open(os.path.join(_FOLDER, f"{name}.lua"), encoding="utf-8") as file:
+        return file.read()

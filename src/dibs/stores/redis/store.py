@@ -6,25 +6,31 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dibs.stores.ledger import dags, locks
+from dibs.stores.ledger import claiming, dags, inserting, locks, settling
 from dibs.stores.ledger.store import LedgerStore
+from dibs.stores.plain import is_plain
 from dibs.stores.redis.address import Address
 from dibs.stores.redis.engine import Engine
 from dibs.stores.redis.hints import CONFIRM_S, Hints
 from dibs.stores.redis.keys import Keys
 from dibs.stores.redis.opening import LAYOUT
 from dibs.stores.redis.packing import packed
+from dibs.stores.redis.quick import Quick
 from dibs.stores.redis.reading import Changed, Reader
 from dibs.stores.redis.scripting import script
 from dibs.stores.redis.working import Working
+from dibs.stores.values import Inserted, Insertion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
+    from dibs.errors import DibsError
+    from dibs.model.claim import Settled
     from dibs.stores.ledger.state import State
     from dibs.stores.redis.engine import Line
     from dibs.stores.redis.reading import Command
+    from dibs.stores.values import Claimed, ClaimRequest, Settlement
 
 T = TypeVar("T")
 
@@ -46,6 +52,7 @@ class RedisStore(LedgerStore):
         self._ahead = 0
         """By how many micros the server's clock is ahead of ours."""
         self._blocking = blocking
+        self._quick = Quick(self._engine, self._keys, self._take_look, self.now, clock is not None)
         self._hints = Hints(self._engine, self._keys.channel)
         self._threads: ThreadPoolExecutor | None = None
         self._pid = 0
@@ -97,7 +104,7 @@ class RedisStore(LedgerStore):
             nonlocal expected, answer
             reader = Reader(line, self._keys.meta, expected)
             try:
-                state = Working(reader, self._keys, self._now(line))
+                state = Working(reader, self._keys, self._at(reader))
                 answer = step(state)
                 locks.follow(state)
                 dags.follow(state)
@@ -119,9 +126,10 @@ class RedisStore(LedgerStore):
         return answer  # type: ignore[no-any-return]
 
     def _commit(self, line: Line, version: bytes | None, me: str, changes: list[Command]) -> bool:
-        keys = [self._keys.meta, self._keys.turn, self._keys.done]
-        now = self._now(line)
-        reply = line.call(script("commit"), keys, [version or b"", me, me, now, self._keys.channel, *packed(changes)])
+        keys = [self._keys.meta, self._keys.turn, self._keys.done, self._keys.taken]
+        reply = line.call(
+            script("commit"), keys, [version or b"", me, me, self.now(), self._keys.channel, *packed(changes)]
+        )
         if reply == b"busy":
             time.sleep(0.001)
         return bool(reply == b"ok")
@@ -144,7 +152,7 @@ class RedisStore(LedgerStore):
             nonlocal expected, answer
             reader = Reader(line, self._keys.meta, expected, strict=looks < PATIENCE)
             try:
-                answer = look(Working(reader, self._keys, self._now(line)))
+                answer = look(Working(reader, self._keys, self._at(reader)))
             except Changed:
                 expected = reader.asked
                 return False
@@ -154,16 +162,45 @@ class RedisStore(LedgerStore):
             looks += 1
         return answer  # type: ignore[no-any-return]
 
+    # What is quick
+
+    async def insert(self, insertion: Insertion, connection: Any = None) -> Inserted:
+        if connection is not None or not is_plain(insertion):
+            return await super().insert(insertion, connection)
+        return await self._do(lambda: self._insert(insertion))
+
+    def _insert(self, insertion: Insertion) -> Inserted:
+        added = self._quick.insert(insertion.drafts)
+        rest = Insertion(drafts=insertion.drafts[len(added) :])
+        if not rest.drafts:
+            return Inserted(tasks=added, existing=[False] * len(added))
+        others = self._take_step(lambda state: inserting.insert(state, rest))
+        return Inserted(tasks=added + others.tasks, existing=[False] * len(added) + others.existing)
+
+    async def claim(self, request: ClaimRequest) -> Claimed:
+        return await self._do(lambda: self._claim(request))
+
+    def _claim(self, request: ClaimRequest) -> Claimed:
+        found = self._quick.claim(request)
+        return self._take_step(lambda state: claiming.claim(state, request)) if found is None else found
+
+    async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+        return await self._do(lambda: self._settle(settlements))
+
+    def _settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
+        found = self._quick.settle(settlements)
+        if found is None:
+            return self._take_step(lambda state: settling.settle_all(state, settlements))
+        return [*found]
+
     # Time
 
     def now(self) -> int:
         return self._clock() if self._clock is not None else _micros() + self._ahead
 
-    def _now(self, line: Line) -> int:
-        if self._clock is not None:
-            return self._clock()
-        seconds, micros = line.send([("TIME",)])[0]
-        return int(seconds) * 1_000_000 + int(micros)
+    def _at(self, reader: Reader) -> int:
+        """When a step takes place: when it began to look."""
+        return self._clock() if self._clock is not None else reader.time
 
     @property
     def clock(self) -> Callable[[], int] | None:

@@ -6,6 +6,7 @@ Each knows the commands that write what a step did to it (`changes`). Nothing is
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
@@ -44,16 +45,19 @@ def _portions(parts: list[bytes]) -> Iterator[list[bytes]]:
     return (parts[start : start + MOST_PARTS] for start in range(0, len(parts), MOST_PARTS))
 
 
+@cache
+def _decoder(type: Any) -> msgspec.json.Decoder[Any]:
+    return msgspec.json.Decoder(type)
+
+
 class Shelf(MutableMapping[K, V]):
     """One hash, an entry a field. Values are replaced, never changed. `whole`: all of it is read at once."""
 
-    def __init__(
-        self, reader: Reader, key: str, name: type[K] | Any, value: type[V] | Any, *, whole: bool = False
-    ) -> None:
+    def __init__(self, reader: Reader, key: str, name: Any, value: Any, *, whole: bool = False) -> None:
         self._reader = reader
         self.key = key
-        self._name = msgspec.json.Decoder(name)
-        self._value = msgspec.json.Decoder(value)
+        self._name = _decoder(name)
+        self._value = _decoder(value)
         self._whole = whole
         self._known: dict[K, Any] = {}
         self._written: dict[K, Any] = {}
@@ -103,6 +107,10 @@ class Shelf(MutableMapping[K, V]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+    def is_changed(self) -> bool:
+        """Whether this step wrote anything."""
+        return bool(self._written)
 
     def changes(self) -> Iterator[Command]:
         for name, value in self._written.items():
@@ -190,6 +198,10 @@ class Table(MutableMapping[K, V], Generic[K, V]):
         """Whether there is any; nothing is brought in for it."""
         assert self._names is not None
         return bool(self._now) or bool(self._reader.ask("SCARD", self._names))
+
+    def is_changed(self) -> bool:
+        """Whether this step made or removed one."""
+        return any(bool(before) != (name in self._now) for name, before in self._before.items())
 
     def seen(self) -> dict[K, V | None]:
         """Those that somebody has looked at; None: there is none."""

@@ -115,14 +115,14 @@ class Tasks(Derived[str, Record]):
         lanes, keys = self._state.lane_ids, self._keys
         before = {} if was is None else layout.places(was, lanes[was.lane])
         after = {} if record is None else layout.places(record, lanes[record.lane])
-        one = record or was
-        assert one is not None
-        member = layout.member(one)
-        for name in before.keys() - after.keys():
-            yield ("ZREM", keys.order(name), member)
+        stood = b"" if was is None else layout.member(was, lanes[was.lane])
+        stands = b"" if record is None else layout.member(record, lanes[record.lane])
+        for name in before:
+            if name not in after or stood != stands:
+                yield ("ZREM", keys.order(name), stood)
         for name, score in after.items():
-            if before.get(name) != score:
-                yield ("ZADD", keys.order(name), repr(score), member)
+            if before.get(name) != score or stood != stands:
+                yield ("ZADD", keys.order(name), repr(score), stands)
         if record is not None:
             asked = {} if was is None else {inquiry.id for inquiry in was.inquiries}
             for inquiry in record.inquiries:

@@ -19,9 +19,9 @@ from dibs.rules.breaker import Record as Breaker
 from dibs.rules.closing import Pause
 from dibs.rules.providers import Backoff
 from dibs.rules.rates import Rate
-from dibs.stores.agents import Known
 from dibs.stores.ledger.state import Census, Inquiry, Record, State
 from dibs.stores.redis import layout
+from dibs.stores.redis.agents import Agents
 from dibs.stores.redis.claims import Claims
 from dibs.stores.redis.edges import EdgeLists, Edges, drop
 from dibs.stores.redis.families import Children, Members
@@ -70,6 +70,7 @@ class Working(State):
         self._trimmed_to: int | None = None
 
         self._ids: dict[int, str] = {}
+        self._lanes_met: dict[int, int] = {}
         self._rows: dict[str, list[str]] = {}
         self._orders: dict[str, SortedSet] = {}
         self._filed: dict[int, dict[str, float]] = {}
@@ -103,15 +104,17 @@ class Working(State):
         self.keys = self._keep(Shelf(reader, keys.keys, Name, str))
         self.dag_keys = self._keep(Shelf(reader, keys.dag_keys, Name, str))
         self.askers: Shelf[str, str] = self._keep(Shelf(reader, keys.questions, str, str))
-        self.pauses = self._keep(Shelf(reader, keys.pauses, Name, Pause, whole=True))
-        self.breakers = self._keep(Shelf(reader, keys.breakers, Name, Breaker, whole=True))
+        self.pauses: Shelf[Name, Pause] = self._keep(Shelf(reader, keys.pauses, Name, Pause, whole=True))
+        self.breakers: Shelf[Name, Breaker] = self._keep(Shelf(reader, keys.breakers, Name, Breaker, whole=True))
         self.overrides = self._keep(Shelf(reader, keys.overrides, Name, Override, whole=True))
         self.ladders = self._keep(Shelf(reader, keys.ladders, Name, tuple[Rung, ...], whole=True))
-        self.backoffs = self._keep(Shelf(reader, keys.backoffs, Name, Backoff, whole=True))
-        self.type_slots = self._keep(Shelf(reader, keys.type_slots, Name, int, whole=True))
-        self.rates = self._keep(Shelf(reader, keys.rates, Name, tuple[Rate, int], whole=True))
+        self.backoffs: Shelf[Name, Backoff] = self._keep(Shelf(reader, keys.backoffs, Name, Backoff, whole=True))
+        self.type_slots: Shelf[Name, int] = self._keep(Shelf(reader, keys.type_slots, Name, int, whole=True))
+        self.rates: Shelf[Name, tuple[Rate, int]] = self._keep(
+            Shelf(reader, keys.rates, Name, tuple[Rate, int], whole=True)
+        )
         self.duties = self._keep(Shelf(reader, keys.duties, str, int, whole=True))
-        self.agents = self._keep(Shelf(reader, keys.agents, Name, Known))
+        self.agents: Agents = self._keep(Agents(reader, keys.agents))
         self.marked = self._keep(Marks(reader, keys.marked, self._next_mark))
         self.closing = self._keep(Marks(reader, keys.closing, self._next_mark))
         self.grown = self._keep(Marks(reader, keys.grown, self._next_mark))
@@ -144,11 +147,20 @@ class Working(State):
 
     def order(self, name: str) -> SortedSet:
         if name not in self._orders:
-            self._orders[name] = SortedSet(self.reader, self.where.order(name), self.met)
+            self._orders[name] = SortedSet(self.reader, self.where.order(name), self._met)
         return self._orders[name]
 
     def lane_order(self, lane: LaneKey) -> SortedSet:
         return self.order(f"lane:{self.lane_ids[lane]}")
+
+    def _met(self, members: list[bytes]) -> list[int]:
+        """The numbers of tasks that stand in an order."""
+        found = [layout.number_and_id(member) for member in members]
+        self._lanes_met.update(
+            (number, layout.lane_of(member)) for (number, _), member in zip(found, members, strict=True)
+        )
+        self.met(found)
+        return [number for number, _ in found]
 
     def met(self, found: list[tuple[int, str]]) -> None:
         """These tasks were seen, in this order."""
@@ -273,6 +285,10 @@ class Working(State):
 
     # Changing one
 
+    def lane_number(self, number: int) -> int:
+        lane = self._lanes_met.get(number)
+        return super().lane_number(number) if lane is None or number in self._filed else lane
+
     def next_fence(self, record: Record) -> int:
         return max(record.fence + 1, self._floor)
 
@@ -353,6 +369,8 @@ class Working(State):
         """The commands that write what this step did; nothing if it did nothing."""
         found = [change for part in self._kept for change in part.changes()]
         found += self._window_changes()
+        if self._gates_changed():
+            self._meta[b"gates"] = b"%d" % (self._counter(b"gates") + 1)
         for event, data in self._told:
             found.append(entry(self.where.events, event, data))
         if self._trimmed_to is not None:
@@ -361,6 +379,15 @@ class Working(State):
         self._meta |= {name: b"%d" % value for name, value in counters.items() if value}
         found += differences(self.where.meta, self._meta_before, self._meta)
         return found
+
+    @property
+    def gates(self) -> bytes:
+        """The version of all that quick scripts are told of lanes and gates."""
+        return self._meta.get(b"gates", b"")
+
+    def _gates_changed(self) -> bool:
+        gates = (self.lane_ids, self.pauses, self.breakers, self.backoffs, self.type_slots, self.rates, self.agents)
+        return any(gate.is_changed() for gate in gates) or self.budgets.is_changed()
 
     def _window_changes(self) -> Iterator[Command]:
         stored = as_dict(self.reader.ask("HGETALL", self.where.windows))

@@ -1,6 +1,6 @@
 -- Write what a step did, if nothing else was committed since it looked.
 --
--- KEYS  1 meta  2 turn  3 done
+-- KEYS  1 meta  2 turn  3 done  4 taken
 -- ARGV  1 the version it saw ('' : none)  2 who writes  3 the name of this write  4 now, in micros
 --       5 the channel of news  6… commands, as MessagePack: an array of arrays each
 -- Reply 'ok' | 'changed' (look again) | 'busy' (it is another's turn)
@@ -18,7 +18,11 @@ end
 -- First what fails when memory is full: then nothing is half-written.
 local news = redis.call('HINCRBY', KEYS[1], 'version', 1)
 redis.call('ZADD', KEYS[3], ARGV[4], ARGV[3])
-redis.call('ZREMRANGEBYSCORE', KEYS[3], '-inf', ARGV[4] - 600000000)
+local old = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', string.format('%.0f', ARGV[4] - 60000000), 'LIMIT', 0, 10)
+if #old > 0 then
+  redis.call('ZREM', KEYS[3], unpack(old))
+  redis.call('HDEL', KEYS[4], unpack(old))
+end
 for i = 6, #ARGV do
   for _, command in ipairs(cmsgpack.unpack(ARGV[i])) do
     redis.call(unpack(command))

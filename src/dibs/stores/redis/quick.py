@@ -1,0 +1,287 @@
+"""What most calls are, in one script each: adding standalone tasks, claiming where no gate is, completing.
+
+The scripts do to a plain task what the ledger does, and say so when they meet another; then the ledger does it. What
+they need to know of lanes and gates is remembered here, with its version: a script refuses when that is no longer true.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct, field
+
+from dibs.model.claim import Settled
+from dibs.model.ids import dag_of
+from dibs.rules import agents as agent_rules
+from dibs.rules import closing, matching
+from dibs.stores import agents as standing
+from dibs.stores.ledger import pausing, providers
+from dibs.stores.ledger.claiming import may_serve
+from dibs.stores.ledger.snapshots import claim_of
+from dibs.stores.ledger.state import State
+from dibs.stores.plain import is_typical, snapshots
+from dibs.stores.redis import layout
+from dibs.stores.redis.packing import packed_kinds
+from dibs.stores.redis.scripting import script
+from dibs.stores.redis.tables import as_dict
+from dibs.stores.specs import bare_spec_of
+from dibs.stores.values import Claimed, LaneKey, Offer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from dibs.model.claim import Claim
+    from dibs.model.task import Task
+    from dibs.stores.redis.engine import Engine
+    from dibs.stores.redis.keys import Keys
+    from dibs.stores.redis.working import Working
+    from dibs.stores.values import ClaimRequest, Draft, Settlement
+
+    Look = Callable[[Callable[[Any], Any]], Any]
+
+MOST_AT_ONCE = 1000
+"""How many tasks one script adds: nobody else is served meanwhile."""
+NEVER = 1 << 62
+_ASKS = 20
+"""How often a script is told the newest gates before the ledger does it."""
+
+
+class Way(Struct):
+    """What an agent claims from: (lane, boost, model) each. None: its claims are the ledger's."""
+
+    lanes: list[tuple[int, float, str]] | None
+    until: int
+    """When this must be looked at again."""
+
+
+class Gates(Struct):
+    """What is known of a namespace, as of a version."""
+
+    version: bytes = b"unknown"
+    numbers: dict[LaneKey, int] = field(default_factory=dict)
+    lanes: dict[int, LaneKey] = field(default_factory=dict)
+    completes: bool = False
+    """Whether completing says nothing to breakers, providers and budgets."""
+    ways: dict[Any, Way] = field(default_factory=dict)
+
+
+class Quick:
+    """The quick ways of one store. Each answers None where the ledger must."""
+
+    def __init__(self, engine: Engine, keys: Keys, look: Look, now: Callable[[], int], fake: bool) -> None:
+        self._engine = engine
+        self._keys = keys
+        self._look = look
+        self._now = now
+        self._fake = fake
+        self._gates = Gates()
+
+    # Adding
+
+    def insert(self, drafts: list[Draft]) -> list[Task]:
+        """Add those that are ready at once, in order, until one portion cannot be; the tasks that were added."""
+        tasks: list[Task] = []
+        for start in range(0, len(drafts), MOST_AT_ONCE):
+            portion = drafts[start : start + MOST_AT_ONCE]
+            at = self._add(portion) if all(map(_is_usual, portion)) else None
+            if at is None:
+                break
+            tasks += snapshots(portion, at)
+        return tasks
+
+    def _add(self, drafts: list[Draft]) -> int | None:
+        def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
+            kinds: list[list[Any]] = []
+            known: dict[int, int] = {}
+            tasks: list[str | bytes | int | float] = []
+            for draft in drafts:
+                place = known.get(id(draft.kind))
+                if place is None:
+                    number = gates.numbers.get(draft.lane)
+                    if number is None:
+                        return None
+                    kinds.append(_kind(draft, number))
+                    place = known[id(draft.kind)] = len(kinds)
+                task = draft.task
+                tasks += (task.id, dag_of(task.id), place, bare_spec_of(draft), bytes(draft.payload))
+            return [packed_kinds(kinds), *tasks]
+
+        reply = self._call("add", arguments)
+        if reply is None:
+            return None
+        if reply[0] == b"done":
+            return self._now()
+        return int(reply[1])
+
+    # Claiming
+
+    def claim(self, request: ClaimRequest) -> Claimed | None:
+        """Hand out the best tasks of open lanes."""
+        if request.claim_id is not None or request.limit < 1:
+            return None
+
+        def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
+            way = self._way(gates, request)
+            if not way.lanes:
+                return None
+            lanes = [part for lane in way.lanes for part in lane]
+            start = "1" if request.start else ""
+            return [request.agent, request.limit, repr(request.lease_s), start, request.max_bytes, *lanes]
+
+        reply = self._call("claim", arguments)
+        if reply is None or len(reply) == 2:
+            return None
+        now = int(reply[1])
+        state = State(lambda: now)
+        claims: list[Claim | None] = []
+        bound: dict[int, str] = {}
+        for fields, has_edges in zip(reply[2::2], reply[3::2], strict=True):
+            record = layout.task_record(as_dict(fields), self._gates.lanes.__getitem__)
+            if has_edges:
+                bound[len(claims)] = record.id
+                claims.append(None)
+            else:
+                claims.append(claim_of(state, record))
+        if bound:
+            whole = self._look(lambda state: [claim_of(state, state.tasks[task_id]) for task_id in bound.values()])
+            for place, claim in zip(bound, whole, strict=True):
+                claims[place] = claim
+        return Claimed(claims=[claim for claim in claims if claim is not None])
+
+    def _way(self, gates: Gates, request: ClaimRequest) -> Way:
+        name = (request.project, request.agent, request.capabilities, request.types, request.models)
+        way = gates.ways.get(name)
+        if way is None or way.until <= self._now():
+            if len(gates.ways) > 1000:
+                gates.ways.clear()
+            way = gates.ways[name] = self._look(lambda state: _way_of(state, request))
+        return way
+
+    # Completing
+
+    def settle(self, settlements: Sequence[Settlement]) -> list[Settled] | None:
+        """Complete claims."""
+        if not settlements or not all(settlement.is_simple for settlement in settlements):
+            return None
+
+        def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
+            if not gates.completes:
+                return None
+            return [part for settlement in settlements for part in _completion(settlement)]
+
+        if self._call("settle", arguments) is None:
+            return None
+        return [
+            Settled(
+                task_id=settlement.task_id,
+                fence=settlement.fence,
+                outcome=settlement.outcome,
+                status=settlement.next,
+                retry_at=None,
+            )
+            for settlement in settlements
+        ]
+
+    # Scripts
+
+    def _call(self, name: str, arguments: Callable[[Gates], Any]) -> list[Any] | None:
+        """Run a script with what is known; None: the ledger must do it."""
+        me = os.urandom(9).hex()
+        for _ in range(_ASKS):
+            given = arguments(self._gates)
+            if given is None:
+                if self._gates.version != b"unknown":
+                    return None
+                self._learn()
+                continue
+            now = self._now() if self._fake else ""
+            reply = self._engine.run(
+                lambda line: line.call(script(name), [self._keys.meta], [now, self._gates.version, me, *given])  # noqa: B023
+            )
+            if reply[0] in (b"ok", b"done"):
+                return reply  # type: ignore[no-any-return]
+            if reply[0] == b"slow":
+                return None
+            if reply[0] == b"gates":
+                self._learn()
+            else:
+                time.sleep(0.0005)
+        return None
+
+    def _learn(self) -> None:
+        self._gates = self._look(_gates_of)
+
+
+def _gates_of(state: Working) -> Gates:
+    return Gates(
+        version=state.gates,
+        numbers=dict(state.lane_ids),
+        lanes={number: lane for lane, number in state.lane_ids.items()},
+        completes=not (state.budgets or state.breakers or state.backoffs),
+    )
+
+
+def _way_of(state: Working, request: ClaimRequest) -> Way:
+    """What an agent may claim from, if nothing but lanes decides that."""
+    known = state.agents.get((request.project, request.agent))
+    if known is None:
+        return Way(None, state.now)
+    if known.rule is not None or state.budgets:
+        return Way(None, NEVER)
+    if standing.heard(known, Offer(request.capabilities, request.types, request.models), state.now) is not None:
+        return Way(None, state.now)
+    served = [lane for lane in state.lane_ids if may_serve(lane, request)]
+    ways = pausing.ways(state, served, request)
+    limited = {type for home, type in (*state.type_slots, *state.rates) if home == request.project}
+    if ways.trials or any(lane.type in limited for lane in served):
+        return Way(None, NEVER)
+    changes_at = closing.changes_at(pausing.shut(state))
+    if changes_at is not None and changes_at <= state.now:
+        return Way(None, state.now)
+    open = set(ways.lanes)
+    lanes = [
+        (number, lane.boost, matching.choose_model(providers.open_models(state, lane), request.models) or "")
+        for lane in served
+        if (number := state.lane_ids[lane]) in open
+    ]
+    heard_until = known.heard_at + int(agent_rules.HEARD_EVERY_S * 1_000_000)
+    return Way(lanes, heard_until if changes_at is None else min(heard_until, changes_at))
+
+
+def _is_usual(draft: Draft) -> bool:
+    """Whether the script can add it."""
+    task = draft.task
+    return is_typical(draft) and task.context is None and draft.fallback_lane is None
+
+
+def _kind(draft: Draft, lane: int) -> list[Any]:
+    """What tasks of a kind have in common, as `add.lua` takes it."""
+    task = draft.task
+    common: list[Any] = [str(lane), draft.lane.boost, task.priority, layout.kind_of(task)]
+    if task.priority != 50.0:
+        common += ("priority", repr(task.priority))
+    if task.timeout is not None:
+        common += ("timeout_s", repr(task.timeout))
+    if task.depth:
+        common += ("depth", str(task.depth))
+    if task.expects is not None:
+        common += ("expects", msgspec.json.encode(task.expects))
+    ties = layout.ties(task, solo=task.max_attempts == 1)
+    if ties:
+        common += ("ties", str(ties))
+    return common
+
+
+def _completion(settlement: Settlement) -> tuple[str | bytes | int | float, ...]:
+    """What `settle.lua` is told of a claim."""
+    return (
+        settlement.task_id,
+        settlement.fence,
+        msgspec.json.encode(settlement.digest),
+        settlement.output or b"",
+        settlement.decision or b"",
+        msgspec.json.encode(settlement.memory) if settlement.memory else b"",
+    )
