@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 1000
 """How many tasks one script adds: nobody else is served meanwhile."""
 NEVER = 1 << 62
+UNKNOWN = b"unknown"
 _ASKS = 20
 """How often a script is told the newest gates before the ledger does it."""
 
@@ -60,7 +61,7 @@ class Way(Struct):
 class Gates(Struct):
     """What is known of a namespace, as of a version."""
 
-    version: bytes = b"unknown"
+    version: bytes = UNKNOWN
     numbers: dict[LaneKey, int] = field(default_factory=dict)
     lanes: dict[int, LaneKey] = field(default_factory=dict)
     completes: bool = False
@@ -190,12 +191,15 @@ class Quick:
     def _call(self, name: str, arguments: Callable[[Gates], Any]) -> list[Any] | None:
         """Run a script with what is known; None: the ledger must do it."""
         me = os.urandom(9).hex()
+        learned = False
         for _ in range(_ASKS):
             given = arguments(self._gates)
             if given is None:
-                if self._gates.version != b"unknown":
+                if learned or (name != "add" and self._gates.version != UNKNOWN):
                     return None
+                # A lane that nobody has told us of may be there by now.
                 self._learn()
+                learned = True
                 continue
             now = self._now() if self._fake else ""
             reply = self._engine.run(
@@ -207,6 +211,7 @@ class Quick:
                 return None
             if reply[0] == b"gates":
                 self._learn()
+                learned = True
             else:
                 time.sleep(0.0005)
         return None
