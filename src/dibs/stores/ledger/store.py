@@ -81,12 +81,12 @@ class LedgerStore(ABC):
     late_drafts = False
 
     @abstractmethod
-    async def _step(self, step: Callable[[State], T]) -> T:
-        """Take a step and commit what it changed, all or nothing."""
+    async def _step(self, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
+        """Take a step, which begins with these tasks, and commit what it changed, all or nothing."""
 
     @abstractmethod
-    async def _look(self, look: Callable[[State], T]) -> T:
-        """What is seen at one moment. It changes nothing."""
+    async def _look(self, look: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
+        """What is seen at one moment, beginning with these tasks. It changes nothing."""
 
     # Adding
 
@@ -101,30 +101,40 @@ class LedgerStore(ABC):
         return await self._step(lambda state: claiming.claim(state, request))
 
     async def start(self, held: Sequence[tuple[str, int]]) -> list[DibsError | None]:
-        return await self._step(lambda state: [settling.start(state, task_id, fence) for task_id, fence in held])
+        return await self._step(
+            lambda state: [settling.start(state, task_id, fence) for task_id, fence in held],
+            [task_id for task_id, _ in held],
+        )
 
     async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
-        return await self._step(lambda state: [settling.renew(state, renewal) for renewal in renewals])
+        return await self._step(
+            lambda state: [settling.renew(state, renewal) for renewal in renewals],
+            [renewal.task_id for renewal in renewals],
+        )
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
-        return await self._step(lambda state: settling.settle_all(state, settlements))
+        return await self._step(
+            lambda state: settling.settle_all(state, settlements), [settlement.task_id for settlement in settlements]
+        )
 
     async def await_verdict(self, task_id: str, fence: int, judge_id: str) -> bool:
-        return await self._step(lambda state: validating.await_verdict(state, task_id, fence, judge_id))
+        return await self._step(
+            lambda state: validating.await_verdict(state, task_id, fence, judge_id), [task_id, judge_id]
+        )
 
     async def handed_in(self, limit: int) -> list[str]:
         return await self._look(lambda state: validating.handed_in(state, limit))
 
     async def write_journal(self, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:
-        return await self._step(lambda state: journal.write_journal(state, task_id, fence, entries))
+        return await self._step(lambda state: journal.write_journal(state, task_id, fence, entries), [task_id])
 
     async def read_journal(self, task_id: str) -> list[Entry]:
-        return await self._look(lambda state: journal.read_journal(state, task_id))
+        return await self._look(lambda state: journal.read_journal(state, task_id), [task_id])
 
     # Artifacts
 
     async def put_artifact(self, task_id: str, fence: int, artifact: Artifact) -> Artifact:
-        return await self._step(lambda state: artifacts.put(state, task_id, fence, artifact))
+        return await self._step(lambda state: artifacts.put(state, task_id, fence, artifact), [task_id])
 
     async def artifacts(self, dag_id: str, names: Sequence[str] = ()) -> list[Artifact]:
         return await self._look(lambda state: artifacts.in_dag(state, dag_id, names))
@@ -138,7 +148,7 @@ class LedgerStore(ABC):
     # People
 
     async def ask(self, ask: Ask) -> Asked:
-        return await self._step(lambda state: asking.ask(state, ask))
+        return await self._step(lambda state: asking.ask(state, ask), [ask.task_id])
 
     async def answer(self, question_id: str, value: bytes, by: str | None) -> Question:
         return await self._step(lambda state: asking.answer(state, question_id, value, by))
@@ -150,12 +160,12 @@ class LedgerStore(ABC):
         return await self._look(lambda state: asking.inbox(state, project, assignee, limit))
 
     async def questions(self, *, id: str | None = None, task_id: str | None = None) -> list[Question]:
-        return await self._look(lambda state: asking.find(state, id, task_id))
+        return await self._look(lambda state: asking.find(state, id, task_id), [] if task_id is None else [task_id])
 
     # Steering
 
     async def cancel(self, target: str, reason: str | None) -> list[str]:
-        return await self._step(lambda state: cascade.cancel(state, target, reason))
+        return await self._step(lambda state: cascade.cancel(state, target, reason), [target])
 
     async def spread(self, limit: int = cascade.LIMIT, cause: str | None = None) -> list[str]:
         return await self._step(lambda state: cascade.spread(state, limit, cause))
@@ -169,16 +179,18 @@ class LedgerStore(ABC):
         delay_s: float = 0.0,
         keep_steps: bool = True,
     ) -> Task:
-        return await self._step(lambda state: reviving.revive(state, task_id, payload, body_hash, delay_s, keep_steps))
+        return await self._step(
+            lambda state: reviving.revive(state, task_id, payload, body_hash, delay_s, keep_steps), [task_id]
+        )
 
     async def review(self, task_ids: Sequence[str], ruling: Ruling) -> list[Task | DibsError]:
-        return await self._step(lambda state: deadletters.review(state, task_ids, ruling))
+        return await self._step(lambda state: deadletters.review(state, task_ids, ruling), task_ids)
 
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
-        return await self._step(lambda state: linking.link(state, task_id, dependencies))
+        return await self._step(lambda state: linking.link(state, task_id, dependencies), [task_id])
 
     async def reprioritise(self, task_id: str, priority: float) -> Task:
-        return await self._step(lambda state: linking.reprioritise(state, task_id, priority))
+        return await self._step(lambda state: linking.reprioritise(state, task_id, priority), [task_id])
 
     async def pause(self, project: str, pause: Pause) -> Pause:
         return await self._step(lambda state: pausing.pause(state, project, pause))
@@ -284,7 +296,7 @@ class LedgerStore(ABC):
     # Reading
 
     async def get(self, ids: Sequence[str], *, listed: bool = False) -> list[Task | None]:
-        return await self._look(lambda state: reading.get(state, ids, listed=listed))
+        return await self._look(lambda state: reading.get(state, ids, listed=listed), ids)
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         return await self._look(lambda state: reading.find(state, filter, limit, cursor))
@@ -299,7 +311,7 @@ class LedgerStore(ABC):
         return await self._look(lambda state: reading.dag(state, dag_id))
 
     async def history(self, task_id: str) -> list[Attempt]:
-        return await self._look(lambda state: attempts_of(state.get(task_id)))
+        return await self._look(lambda state: attempts_of(state.get(task_id)), [task_id])
 
     async def stats(self, project: str) -> Stats:
         return await self._look(lambda state: reading.stats(state, project))

@@ -12,7 +12,7 @@ from dibs.stores.ledger.snapshots import claim_of
 from dibs.stores.values import Expired
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from dibs.stores.ledger.state import Record, State
 
@@ -28,6 +28,11 @@ def elect(state: State, intervals_s: Mapping[str, float]) -> list[str]:
         state.duties[duty] = state.now + seconds(intervals_s[duty])
         state.changed = True
     return due
+
+
+def first_due(state: State, duties: Iterable[str]) -> int:
+    """When the first of these is due; one that nobody has run is now."""
+    return min((state.duties.get(duty, state.now) for duty in duties), default=state.now)
 
 
 def postpone(state: State, duty: str, delay_s: float) -> None:

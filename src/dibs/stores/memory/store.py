@@ -9,7 +9,7 @@ from dibs.stores.ledger.store import LedgerStore
 from dibs.stores.memory.sharing import Shared, open_shared
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from dibs.stores.ledger.state import State
 
@@ -39,11 +39,11 @@ class MemoryStore(LedgerStore):
     async def connect(self) -> None:
         """It is connected already."""
 
-    async def _step(self, step: Callable[[State], T]) -> T:
+    async def _step(self, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
         with self._shared as state:
             return step(state)
 
-    async def _look(self, look: Callable[[State], T]) -> T:
+    async def _look(self, look: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
         return await self._step(look)
 
     def now(self) -> int:

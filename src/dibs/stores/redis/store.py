@@ -6,7 +6,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dibs.stores.ledger import claiming, dags, inserting, locks, settling
+from dibs.stores.ledger import claiming, dags, inserting, locks, settling, timing
 from dibs.stores.ledger.store import LedgerStore
 from dibs.stores.plain import is_plain
 from dibs.stores.redis.address import Address
@@ -22,7 +22,7 @@ from dibs.stores.redis.working import Working
 from dibs.stores.values import Inserted, Insertion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
     from dibs.errors import DibsError
@@ -38,6 +38,7 @@ PATIENCE = 4
 """After so many looks that somebody else overtook, a step asks for a turn of its own."""
 TURN_MS = 2000
 THREADS = 4
+IDLE_US = 1_000_000
 
 
 class RedisStore(LedgerStore):
@@ -51,6 +52,8 @@ class RedisStore(LedgerStore):
         self._clock = clock
         self._ahead = 0
         """By how many micros the server's clock is ahead of ours."""
+        self._idle_until: dict[tuple[str, ...], int] = {}
+        """Until when no duty is due, as far as we know."""
         self._blocking = blocking
         self._quick = Quick(self._engine, self._keys, self._take_look, self.now, clock is not None)
         self._hints = Hints(self._engine, self._keys.channel)
@@ -75,11 +78,11 @@ class RedisStore(LedgerStore):
 
     # Steps
 
-    async def _step(self, step: Callable[[State], T]) -> T:
-        return await self._do(lambda: self._take_step(step))
+    async def _step(self, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
+        return await self._do(lambda: self._take_step(step, tasks))
 
-    async def _look(self, look: Callable[[State], T]) -> T:
-        return await self._do(lambda: self._take_look(look))
+    async def _look(self, look: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
+        return await self._do(lambda: self._take_look(look, tasks))
 
     async def _do(self, work: Callable[[], T]) -> T:
         if self._blocking:
@@ -93,10 +96,10 @@ class RedisStore(LedgerStore):
             self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dibs-redis")
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    def _take_step(self, step: Callable[[State], T]) -> T:
+    def _take_step(self, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
         """Look, think, and commit; from the beginning, if somebody else committed meanwhile."""
         me = os.urandom(9).hex()
-        expected = Working.expected(self._keys)
+        expected = [*Working.usual(self._keys), *Working.around(self._keys, tasks)]
         looks = 0
         answer: Any = None
 
@@ -142,9 +145,9 @@ class RedisStore(LedgerStore):
                 return
             time.sleep(0.001)
 
-    def _take_look(self, look: Callable[[State], T]) -> T:
+    def _take_look(self, look: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
         """See it as it was at one moment; what is never still for long enough, as it was while looking."""
-        expected = Working.expected(self._keys)
+        expected = [*Working.least(self._keys), *Working.around(self._keys, tasks)]
         looks = 0
         answer: Any = None
 
@@ -190,10 +193,25 @@ class RedisStore(LedgerStore):
     def _settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
         found = self._quick.settle(settlements)
         if found is None:
-            return self._take_step(lambda state: settling.settle_all(state, settlements))
+            return self._take_step(
+                lambda state: settling.settle_all(state, settlements), [each.task_id for each in settlements]
+            )
         return [*found]
 
     # Time
+
+    async def elect(self, intervals_s: Mapping[str, float]) -> list[str]:
+        if self.now() < self._idle_until.get(tuple(intervals_s), 0):
+            return []
+        return await self._do(lambda: self._elect(intervals_s))
+
+    def _elect(self, intervals_s: Mapping[str, float]) -> list[str]:
+        """Nobody need ask again before the first of them is due: they are only ever put off."""
+        due, first = self._take_step(
+            lambda state: (timing.elect(state, intervals_s), timing.first_due(state, intervals_s))
+        )
+        self._idle_until = {tuple(intervals_s): min(first, self.now() + IDLE_US)}
+        return due
 
     def now(self) -> int:
         return self._clock() if self._clock is not None else _micros() + self._ahead

@@ -36,8 +36,10 @@ class Tasks(Derived[str, Record]):
 
     def expect(self, ids: list[str]) -> None:
         new = [task_id for task_id in dict.fromkeys(ids) if task_id not in self._before]
-        answers = self._reader.ask_all([("HGETALL", self._keys.task(task_id)) for task_id in new])
-        for task_id, answer in zip(new, answers, strict=True):
+        keys = self._keys
+        # Whoever is shown is shown with what it waits for.
+        answers = self._reader.ask_all([("HGETALL", key(each)) for each in new for key in (keys.task, keys.edges_into)])
+        for task_id, answer in zip(new, answers[::2], strict=True):
             fields = self._before[task_id] = as_dict(answer)
             if fields:
                 record = self._now[task_id] = layout.task_record(fields, self._state.lane_ids.lane)

@@ -125,11 +125,21 @@ class Working(State):
         return part
 
     @staticmethod
-    def expected(keys: Keys) -> list[Command]:
+    def least(keys: Keys) -> list[Command]:
+        """What everybody looks at."""
+        return [("HGETALL", keys.meta), ("HGETALL", keys.lanes)]
+
+    @staticmethod
+    def usual(keys: Keys) -> list[Command]:
         """What nearly every step looks at."""
         whole = (keys.pauses, keys.breakers, keys.overrides, keys.ladders, keys.backoffs, keys.type_slots, keys.rates)
         wanted: list[Command] = [("HGETALL", key) for key in (keys.meta, keys.lanes, keys.windows, *whole)]
         return [*wanted, ("SCARD", keys.budgets)]
+
+    @staticmethod
+    def around(keys: Keys, tasks: Iterable[str]) -> list[Command]:
+        """What somebody who begins with these tasks looks at."""
+        return [("HGETALL", key(task)) for task in tasks for key in (keys.task, keys.edges_into, keys.edges_out_of)]
 
     def _counter(self, name: bytes) -> int:
         return int(self._meta.get(name, 0))
