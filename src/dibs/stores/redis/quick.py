@@ -21,12 +21,11 @@ from dibs.stores import agents as standing
 from dibs.stores.ledger import pausing, providers
 from dibs.stores.ledger.claiming import may_serve
 from dibs.stores.ledger.snapshots import claim_of
-from dibs.stores.ledger.state import State
 from dibs.stores.plain import is_typical, snapshots
 from dibs.stores.redis import layout
+from dibs.stores.redis.handing import Handing
 from dibs.stores.redis.packing import packed_kinds
 from dibs.stores.redis.scripting import script
-from dibs.stores.redis.tables import as_dict
 from dibs.stores.specs import bare_spec_of
 from dibs.stores.values import Claimed, LaneKey, Offer
 
@@ -124,10 +123,13 @@ class Quick:
         if request.claim_id is not None or request.limit < 1:
             return None
 
+        models: dict[int, str] = {}
+
         def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
             way = self._way(gates, request)
             if not way.lanes:
                 return None
+            models.update((number, model) for number, _, model in way.lanes)
             lanes = [part for lane in way.lanes for part in lane]
             start = "1" if request.start else ""
             return [request.agent, request.limit, repr(request.lease_s), start, request.max_bytes, *lanes]
@@ -135,22 +137,20 @@ class Quick:
         reply = self._call("claim", arguments)
         if reply is None or len(reply) == 2:
             return None
-        now = int(reply[1])
-        state = State(lambda: now)
-        claims: list[Claim | None] = []
+        handing = Handing(request, int(reply[1]), self._gates.lanes, models)
+        claims: list[Claim] = []
         bound: dict[int, str] = {}
-        for fields, has_edges in zip(reply[2::2], reply[3::2], strict=True):
-            record = layout.task_record(as_dict(fields), self._gates.lanes.__getitem__)
+        for values, has_edges in zip(reply[2::2], reply[3::2], strict=True):
+            claim = handing.claim(values)
             if has_edges:
-                bound[len(claims)] = record.id
-                claims.append(None)
-            else:
-                claims.append(claim_of(state, record))
+                # What it depends on is handed over with it.
+                bound[len(claims)] = claim.task.id
+            claims.append(claim)
         if bound:
             whole = self._look(lambda state: [claim_of(state, state.tasks[task_id]) for task_id in bound.values()])
             for place, claim in zip(bound, whole, strict=True):
                 claims[place] = claim
-        return Claimed(claims=[claim for claim in claims if claim is not None])
+        return Claimed(claims=claims)
 
     def _way(self, gates: Gates, request: ClaimRequest) -> Way:
         name = (request.project, request.agent, request.capabilities, request.types, request.models)

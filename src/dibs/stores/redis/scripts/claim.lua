@@ -3,7 +3,9 @@
 -- KEYS  1 meta
 -- ARGV  1-3 see common  4 the agent  5 how many  6 for how long, in seconds  7 '1': start them
 --       8 how many bytes all payloads may have  9… for each lane: its number, boost, and the model for its tasks ('')
--- Reply {'ok', now, fields of a task, '1' if edges lead to it, …} | {'ok', now} (nothing) | {'slow'} | see common
+-- Reply {'ok', now, a task, 1 if edges lead to it, …} | {'ok', now} (nothing) | {'slow'} | see common
+--       A task is all its fields and their values; one that was never touched since it was added, these values:
+--       spec, payload, dag_id, rank, created_at, ready_at, priority, timeout_s, expects, depth, fence, lane
 local agent, most, lease, starts = ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7] == '1'
 local room = tonumber(ARGV[8])
 
@@ -54,32 +56,60 @@ if #chosen == 0 then
   return {'ok', at}
 end
 
+-- A task as it is handed over; `usual` is how many fields one has of which nothing is unusual.
+local function shown(key, fence, lane, usual, fresh)
+  if fresh then
+    local values = redis.call('HMGET', key, 'spec', 'payload', 'dag_id', 'rank', 'created_at', 'ready_at', 'priority',
+      'timeout_s', 'expects', 'depth')
+    for i = 7, 10 do
+      usual = usual + (values[i] and 1 or 0)
+    end
+    if starts and values[8] then
+      usual = usual + 1
+    end
+    if redis.call('HLEN', key) == usual then
+      values[11], values[12] = fence, lane
+      return values
+    end
+  end
+  return redis.call('HGETALL', key)
+end
+
 begin()
 local floor = tonumber(redis.call('HGET', KEYS[1], 'floor') or '0')
 local until_ = now + seconds(lease)
+local lease_ends = whole(until_)
 local status = starts and 'running' or 'claimed'
 local reply = {'ok', at}
 local names = {}
 for _, one in ipairs(chosen) do
   local found, id, lane, model = one.found, one.id, one.head[3], one.head[4]
   local fence = whole(math.max(tonumber(found[2] or '0') + 1, floor))
-  redis.call('HDEL', one.key, 'renewed_at', 'progress', 'note', 'usage', 'started_at', 'timeout_at', 'model', 'confirmed')
-  redis.call('HSET', one.key, 'status', status, 'fence', fence, 'agent', agent, 'lease_s', ARGV[6],
-    'lease_expires_at', whole(until_), 'claimed_at', at, 'updated_at', at)
-  if model ~= '' then
-    redis.call('HSET', one.key, 'model', model)
+  if found[2] then
+    redis.call('HDEL', one.key, 'renewed_at', 'progress', 'note', 'usage', 'started_at', 'timeout_at', 'model',
+      'confirmed')
+  end
+  local fields = {'status', status, 'fence', fence, 'agent', agent, 'lease_s', ARGV[6],
+    'lease_expires_at', lease_ends, 'claimed_at', at, 'updated_at', at}
+  local function keep(name, value)
+    fields[#fields + 1] = name
+    fields[#fields + 1] = value
   end
   local over = until_
   tell('task.claimed', 'at', at, 'task', id, 'dag', found[4], 'agent', agent)
   if starts then
-    redis.call('HSET', one.key, 'started_at', at)
+    keep('started_at', at)
     if found[5] then
       local timeout = now + seconds(tonumber(found[5]))
-      redis.call('HSET', one.key, 'timeout_at', whole(timeout))
+      keep('timeout_at', whole(timeout))
       over = math.min(over, timeout)
     end
     tell('task.started', 'at', at, 'task', id, 'dag', found[4], 'agent', agent)
   end
+  if model ~= '' then
+    keep('model', model)
+  end
+  redis.call('HSET', one.key, unpack(fields))
   local stands = one.head[2]
   redis.call('ZREM', order('lane:' .. lane), stands)
   redis.call('ZREM', order('ready:' .. lane), stands)
@@ -93,7 +123,7 @@ for _, one in ipairs(chosen) do
     redis.call('HINCRBY', one.dag, 'c:0:ready', -1)
     redis.call('HINCRBY', one.dag, 'c:0:' .. status, 1)
   end
-  reply[#reply + 1] = redis.call('HGETALL', one.key)
+  reply[#reply + 1] = shown(one.key, fence, lane, 16 + (starts and 1 or 0) + (model ~= '' and 1 or 0), not found[2])
   reply[#reply + 1] = redis.call('EXISTS', prefix .. 'in:' .. id)
   names[#names + 1] = id
 end
