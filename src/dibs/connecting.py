@@ -54,8 +54,9 @@ def connect(
     """Open a queue: `queue = await dibs.connect()`, or `async with dibs.connect() as queue`.
 
     URLs: `memory:` (private), `memory:name` (shared inside the process), `sqlite:path/to/file.db`,
-    `postgresql://user:password@host:port/database?schema=dibs`. Without one: `$DIBS_URL`, else the nearest
-    `.dibs/dibs.db` upwards from the working directory, else it is created here.
+    `postgresql://user:password@host:port/database?schema=dibs`, `redis://user:password@host:port/0?namespace=dibs`.
+    Without one: `$DIBS_URL`, else the nearest `.dibs/dibs.db` upwards from the working directory, else it is created
+    here.
     `retention` is how long this process keeps what ended when it prunes (`$DIBS_RETENTION`, else 7 days); `poison` is
     when a task is given up as harmful. `artifacts` is the URL of the place where their bytes are kept
     (`$DIBS_ARTIFACTS`, `dibs.toml`, else a folder beside an SQLite file, or memory). `clock` is for tests. `token` is

@@ -206,7 +206,7 @@ def test_what_does_not_exist_is_exit_4(dibs: Run, argv: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["work.db", "mysql://x", "sqlite:", "postgresql://localhost:port/x", "redis://localhost", ":"]
+    "url", ["work.db", "mysql://x", "sqlite:", "postgresql://localhost:port/x", "redis://localhost/name", ":"]
 )
 def test_a_bad_url_is_refused(dibs: Run, url: str) -> None:
     refused = dibs("ls", "--json", "--url", url)

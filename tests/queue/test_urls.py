@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,7 +46,34 @@ def test_both_spellings_of_a_file_mean_the_same_one(tmp_path: Path, monkeypatch:
         assert queue.get(task.id).id == task.id
 
 
-@pytest.mark.parametrize("url", ["redis://localhost", "https://example.com"])
+@pytest.mark.parametrize(
+    ("url", "driver", "extra"),
+    [
+        ("postgresql://localhost/x", "asyncpg", "dibs[postgres]"),
+        ("redis://localhost", "redis", "dibs[redis]"),
+        ("rediss://localhost", "redis", "dibs[redis]"),
+    ],
+)
+def test_without_its_driver_a_store_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, url: str, driver: str, extra: str
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == driver else found(name))
+    with pytest.raises(dibs.Unavailable) as caught:
+        dibs.connect_sync(url)
+    assert f"pip install '{extra}'" in caught.value.message
+
+
+def test_a_redis_url_leads_to_its_namespace(redis_url: str) -> None:
+    with dibs.connect_sync(redis_url) as queue:
+        task = queue.add("work")
+    with dibs.connect_sync(redis_url) as queue:
+        assert queue.get(task.id).id == task.id
+    with dibs.connect_sync(f"{redis_url}x") as queue, pytest.raises(dibs.NotFound):
+        queue.get(task.id)
+
+
+@pytest.mark.parametrize("url", ["http://localhost:3427", "https://example.com"])
 def test_stores_that_do_not_exist_yet_are_refused_plainly(url: str) -> None:
     with pytest.raises(dibs.Invalid, match="not supported yet") as caught:
         dibs.connect_sync(url)
@@ -53,7 +81,17 @@ def test_stores_that_do_not_exist_yet_are_refused_plainly(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["work.db", "mysql://x", "sqlite:", "sqlite:folder/", "postgresql://localhost", "postgres:x"]
+    "url",
+    [
+        "work.db",
+        "mysql://x",
+        "sqlite:",
+        "sqlite:folder/",
+        "postgresql://localhost",
+        "postgres:x",
+        "redis:x",
+        "rediss://host/tasks",
+    ],
 )
 def test_a_url_that_makes_no_sense_is_refused(url: str) -> None:
     with pytest.raises(dibs.Invalid) as caught:

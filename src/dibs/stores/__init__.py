@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 FOLDER = ".dibs"
 FILE = "dibs.db"
-_KNOWN = "sqlite:PATH, postgresql://… or memory:"
+_KNOWN = "sqlite:PATH, postgresql://…, redis://… or memory:"
 
 
 def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None, blocking: bool = False) -> Store:
-    """The store a URL names: `memory:`, `memory:name`, `sqlite:path`, `postgresql://…`. None: `$DIBS_URL`, else the
-    nearest file. Await its `connect` before anything else.
+    """The store a URL names: `memory:`, `memory:name`, `sqlite:path`, `postgresql://…`, `redis://…`. None:
+    `$DIBS_URL`, else the nearest file. Await its `connect` before anything else.
 
     With `blocking` no coroutine of the store ever suspends; without, none keeps the event loop for longer than one
     brief commit.
@@ -40,7 +40,9 @@ def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None
         return SqliteStore.open(_path(rest), clock=clock, blocking=blocking)
     if scheme in ("postgresql", "postgres"):
         return _postgres(url, clock, blocking)
-    if scheme in ("redis", "rediss", "http", "https"):
+    if scheme in ("redis", "rediss"):
+        return _redis(url, clock, blocking)
+    if scheme in ("http", "https"):
         raise Invalid(
             f"{scheme} is not supported yet; use {_KNOWN}.",
             code="not_supported_yet",
@@ -57,6 +59,16 @@ def _postgres(url: str, clock: Callable[[], int] | None, blocking: bool) -> Stor
     from dibs.stores.postgres import PostgresStore
 
     return PostgresStore(url, clock=clock, blocking=blocking)
+
+
+def _redis(url: str, clock: Callable[[], int] | None, blocking: bool) -> Store:
+    from importlib.util import find_spec
+
+    if find_spec("redis") is None:
+        raise Unavailable("Redis needs the driver redis-py: install it with `pip install 'dibs[redis]'`.")
+    from dibs.stores.redis import RedisStore
+
+    return RedisStore(url, clock=clock, blocking=blocking)
 
 
 def shown(url: str) -> str:

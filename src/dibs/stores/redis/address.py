@@ -97,7 +97,7 @@ class Address:
             namespace=_namespace(given),
             replicas=_whole(given, "wait", 0, 0, 100),
             on_disk=_choice(given, "aof", ("off", "on")) == "on",
-            wait_ms=_whole(given, "wait_ms", WAIT_MS, 1, 3_600_000),
+            wait_ms=_whole(given, "wait_ms", WAIT_MS, 1, 30_000),
             connect_timeout_s=_whole(given, "connect_timeout", int(CONNECT_TIMEOUT_S), 1, 3600),
         )
 

@@ -36,17 +36,15 @@ class Line:
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
-    def send(self, commands: Sequence[Command], *, together: bool = False) -> list[Any]:
-        """Ask several things in one round trip; `together`: at one moment. An error is raised when all are read."""
-        if together and len(commands) > 1:
-            commands = [("MULTI",), *commands, ("EXEC",)]
+    def send(self, commands: Sequence[Command]) -> list[Any]:
+        """Ask several things in one round trip. An error is raised when all are read."""
         connection = self._connection
         connection.send_packed_command(connection.pack_commands(commands))
         answers = [self._answer() for _ in commands]
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
-        return answers[-1] if together and len(answers) > 1 else answers
+        return answers
 
     def _answer(self) -> Any:
         try:
@@ -115,6 +113,12 @@ class Engine:
             raise
         return connection
 
+    def look(self) -> opening.Seen:
+        """What the server says of itself just now."""
+        self.run(lambda _: None)  # finds it, wherever it has gone
+        assert self._host is not None
+        return opening.look_at(self._host, self.address, self._keys.meta)
+
     def make_connection(self, **options: Any) -> Any:
         """A connection that nobody has used, and that is not open yet."""
         assert self._host is not None
@@ -141,13 +145,21 @@ class Engine:
             except Exception as error:
                 passing = trouble.is_loss(error) or trouble.is_passing(error) or trouble.is_elsewhere(error)
                 if self.closed or not passing:
-                    raise trouble.told(error, self.address) from error
+                    failure = trouble.told(error, self.address)
+                    raise failure from failure.__cause__
                 if time.monotonic() > until:
-                    raise trouble.away(error, self.address) from error
+                    failure = trouble.away(error, self.address)
+                    raise failure from failure.__cause__
                 self._host = None
                 self.drop()
             time.sleep(delay_s)
             delay_s = min(1.0, delay_s * 2)
+
+    def confirm(self, line: Line) -> None:
+        """Wait until what was done so far counts, as the URL wants it: with `wait=` and `aof=`."""
+        command = self.address.confirmation
+        if command is not None and not self.address.is_confirmed(line.send([command])[0]):
+            raise trouble.unconfirmed(self.address)
 
     def drop(self) -> None:
         """Let go of all lines that nobody uses."""

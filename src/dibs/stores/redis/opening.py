@@ -115,28 +115,38 @@ def opened(address: Address, *, meta: str, layout: int = LAYOUT) -> Opened:
 
 def _opened_at(host: tuple[str, int], address: Address, meta: str, layout: int) -> Opened:
     for _ in range(MOST_MOVES):
-        client = redis.Redis(
-            host=host[0], port=host[1], socket_timeout=address.connect_timeout_s, **connection_options(address)
-        )
+        client = _client(host, address)
         try:
             seen = look(client, address, meta)
             check(seen, address, layout)
-        except exceptions.MovedError as error:
-            client.close()
-            # A node that does not know its own name means: where you are.
-            host = (error.host or host[0], error.port)
         except Exception as error:
             client.close()
+            if owner := trouble.moved_to(error):
+                host = (owner[0] or host[0], owner[1])
+                continue
             failure = trouble.told(error, address)
-            if failure is error:
-                raise
-            raise failure from error
+            raise failure from failure.__cause__
         else:
             return Opened(client, host, seen, tuple(warnings(seen, address)))
     raise Unavailable(
         f"The nodes of the cluster at {address.place} send us from one to the other: wait until they agree on who has"
         " the keys, and try again."
     )
+
+
+def _client(host: tuple[str, int], address: Address) -> redis.Redis:
+    options = connection_options(address)
+    return redis.Redis(host=host[0], port=host[1], socket_timeout=address.connect_timeout_s, **options)
+
+
+def look_at(host: tuple[str, int], address: Address, meta: str) -> Seen:
+    """Ask the server there about itself. Raises Unavailable only if it cannot be asked."""
+    with _client(host, address) as client:
+        try:
+            return look(client, address, meta)
+        except Exception as error:
+            failure = trouble.told(error, address)
+            raise failure from failure.__cause__
 
 
 def look(client: redis.Redis, address: Address, meta: str) -> Seen:
@@ -163,7 +173,7 @@ def look(client: redis.Redis, address: Address, meta: str) -> Seen:
     return Seen(
         name=name,
         version=version,
-        is_cluster="cluster" in (said.get("mode"), told.get("redis_mode")),
+        is_cluster="cluster" in (said.get("mode"), told.get("redis_mode"), told.get("server_mode")),
         is_replica=said.get("role") == "replica" or told.get("role") == "slave",
         facts=told,
         settings={key: value for answer in settings if isinstance(answer, dict) for key, value in _texts(answer)},
@@ -185,7 +195,8 @@ def _layout(found: bytes | str | None, address: Address) -> int | None:
 def check(seen: Seen, address: Address, layout: int = LAYOUT) -> None:
     """Refuse what cannot be used."""
     for reason in reasons_against(seen, address, layout):
-        raise Unavailable(reason)
+        # Of a replica that may become the primary in a moment, one can tell as if it had refused to be written to.
+        raise Unavailable(reason) from exceptions.ReadOnlyError() if seen.is_replica else None
 
 
 def reasons_against(seen: Seen, address: Address, layout: int = LAYOUT) -> Iterable[str]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from dibs.model.claim import Claim
     from dibs.model.task import Task
-    from dibs.stores.redis.engine import Engine
+    from dibs.stores.redis.engine import Engine, Line
     from dibs.stores.redis.keys import Keys
     from dibs.stores.redis.working import Working
     from dibs.stores.values import ClaimRequest, Draft, Settlement
@@ -201,12 +201,9 @@ class Quick:
                 self._learn()
                 learned = True
                 continue
-            now = self._now() if self._fake else ""
-            reply = self._engine.run(
-                lambda line: line.call(script(name), [self._keys.meta], [now, self._gates.version, me, *given])  # noqa: B023
-            )
+            reply = self._engine.run(lambda line: self._say(line, name, me, given))  # noqa: B023
             if reply[0] in (b"ok", b"done"):
-                return reply  # type: ignore[no-any-return]
+                return reply
             if reply[0] == b"slow":
                 return None
             if reply[0] == b"gates":
@@ -215,6 +212,13 @@ class Quick:
             else:
                 time.sleep(0.0005)
         return None
+
+    def _say(self, line: Line, name: str, me: str, given: Sequence[str | bytes | int | float]) -> list[Any]:
+        now = self._now() if self._fake else ""
+        reply: list[Any] = line.call(script(name), [self._keys.meta], [now, self._gates.version, me, *given])
+        if reply[0] in (b"ok", b"done"):
+            self._engine.confirm(line)
+        return reply
 
     def _learn(self) -> None:
         self._gates = self._look(_gates_of)

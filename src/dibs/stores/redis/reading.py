@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     Command = tuple[str | bytes | int | float, ...]
 
 
+TRIES = 3
+"""How often the first look is taken anew, before somebody must ask for quiet."""
+
+
 class Changed(Exception):
     """Somebody committed something while this step was reading."""
 
@@ -25,7 +29,15 @@ class Reader:
         self._version = ("HGET", meta, "version")
         self._known: dict[Command, Any] = {}
         self._strict = strict
-        *answers, (seconds, micros), version = line.send([*expected, ("TIME",), self._version], together=True)
+        # Not in a transaction: a server whose memory is full takes none, not even to read.
+        for _ in range(TRIES if strict else 1):
+            before, *answers, (seconds, micros), version = line.send(
+                [self._version, *expected, ("TIME",), self._version]
+            )
+            if before == version or not strict:
+                break
+        else:
+            raise Changed
         self._known.update(zip(expected, answers, strict=True))
         self.version: bytes | None = version
         self.time = int(seconds) * 1_000_000 + int(micros)

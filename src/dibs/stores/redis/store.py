@@ -10,10 +10,11 @@ from dibs.stores.ledger import claiming, dags, inserting, locks, settling, timin
 from dibs.stores.ledger.store import LedgerStore
 from dibs.stores.plain import is_plain
 from dibs.stores.redis.address import Address
+from dibs.stores.redis.advising import advice
 from dibs.stores.redis.engine import Engine
 from dibs.stores.redis.hints import CONFIRM_S, Hints
 from dibs.stores.redis.keys import Keys
-from dibs.stores.redis.opening import LAYOUT
+from dibs.stores.redis.opening import LAYOUT, reasons_against
 from dibs.stores.redis.packing import packed
 from dibs.stores.redis.quick import Quick
 from dibs.stores.redis.reading import Changed, Reader
@@ -105,15 +106,16 @@ class RedisStore(LedgerStore):
 
         def attempt(line: Line) -> bool:
             nonlocal expected, answer
-            reader = Reader(line, self._keys.meta, expected)
+            reader: Reader | None = None
             try:
+                reader = Reader(line, self._keys.meta, expected)
                 state = Working(reader, self._keys, self._at(reader))
                 answer = step(state)
                 locks.follow(state)
                 dags.follow(state)
                 changes = state.changes()
             except Changed:
-                expected = reader.asked
+                expected = reader.asked if reader else expected
                 return False
             if not changes:
                 return True
@@ -135,7 +137,10 @@ class RedisStore(LedgerStore):
         )
         if reply == b"busy":
             time.sleep(0.001)
-        return bool(reply == b"ok")
+        if reply != b"ok":
+            return False
+        self._engine.confirm(line)
+        return True
 
     def _wait_for_turn(self, line: Line, me: str) -> None:
         """Let nobody else write for a moment."""
@@ -153,11 +158,12 @@ class RedisStore(LedgerStore):
 
         def attempt(line: Line) -> bool:
             nonlocal expected, answer
-            reader = Reader(line, self._keys.meta, expected, strict=looks < PATIENCE)
+            reader: Reader | None = None
             try:
+                reader = Reader(line, self._keys.meta, expected, strict=looks < PATIENCE)
                 answer = look(Working(reader, self._keys, self._at(reader)))
             except Changed:
-                expected = reader.asked
+                expected = reader.asked if reader else expected
                 return False
             return True
 
@@ -246,8 +252,12 @@ class RedisStore(LedgerStore):
             else:
                 await self._hints.sleep(heard, min(left_s, CONFIRM_S))
 
+    async def check(self) -> list[str]:
+        seen = await self._do(self._engine.look)
+        return [*reasons_against(seen, self._address), *await super().check()]
+
     async def advise(self) -> list[str]:
-        return list(self._engine.warnings)
+        return advice(await self._do(self._engine.look), self._address)
 
     async def close(self) -> None:
         self._hints.close()

@@ -39,6 +39,7 @@ _PHRASES = (
     ("the client already authenticated", "NOAUTH"),
     ("called without any password configured", "NOPASS"),
     ("The user executing the script can't", "NOPERM"),
+    ("ACL failure in script", "NOPERM"),
     ("max number of clients", "FULL"),
     ("DB index is out of range", "NODATABASE"),
     ("SELECT is not allowed in cluster mode", "ONEDATABASE"),
@@ -46,8 +47,8 @@ _PHRASES = (
     ("protected mode", "DENIED"),
 )
 _WORD = re.compile(
-    r"(?:^|: ?-?)(BUSY|CLUSTERDOWN|DENIED|LOADING|MASTERDOWN|MISCONF|NOAUTH|NOPERM|NOREPLICAS|NOSCRIPT|OOM|READONLY"
-    r"|TRYAGAIN|UNBLOCKED|WRONGPASS|WRONGTYPE) "
+    r"(?:^|: ?-?)(ASK|BUSY|CLUSTERDOWN|CROSSSLOT|DENIED|LOADING|MASTERDOWN|MISCONF|MOVED|NOAUTH|NOPERM|NOREPLICAS"
+    r"|NOSCRIPT|OOM|READONLY|TRYAGAIN|UNBLOCKED|WRONGPASS|WRONGTYPE) "
 )
 
 _COMING_OR_GOING = {"BUSY", "CLUSTERDOWN", "FULL", "LOADING", "MASTERDOWN", "TRYAGAIN"}
@@ -78,7 +79,7 @@ _ADVICE = {
     " or lower it",
     "NOSCRIPT": "has lost the scripts of dibs: try again",
     "ONEDATABASE": "is part of a cluster, which has only database 0: write /0, and keep apart by ?namespace=name",
-    "OOM": "has no memory left and wrote nothing: raise its maxmemory, or delete what ended with `dibs prune`",
+    "OOM": "has no memory left and wrote nothing: raise its maxmemory, then delete what ended with `dibs prune`",
     "READONLY": "is a replica, which cannot be written to: connect to the primary, or name all servers in the URL",
     "TRYAGAIN": "is handing the keys to another node of its cluster: try again in a moment",
     "UNBLOCKED": "became a replica while it was asked: try again",
@@ -92,6 +93,7 @@ _ADVICE = {
 
 def word_of(error: BaseException) -> str | None:
     """The word by which the server says what is wrong; for what has none, one of our own. None: not the server's."""
+    error = _beneath(error)
     for kind, word in _CLASSES:
         if isinstance(error, kind):
             return word
@@ -108,6 +110,7 @@ def word_of(error: BaseException) -> str | None:
 
 def is_loss(error: BaseException) -> bool:
     """Whether the way to the server is lost, for now; whether what was sent has been done, nobody knows."""
+    error = _beneath(error)
     if isinstance(_origin(error), ssl.SSLError) or word_of(error) is not None:
         return False
     return isinstance(error, exceptions.ConnectionError | exceptions.TimeoutError | OSError)
@@ -121,6 +124,14 @@ def is_passing(error: BaseException) -> bool:
 def is_elsewhere(error: BaseException) -> bool:
     """Whether nothing was done because another server is to be asked."""
     return word_of(error) in _ELSEWHERE
+
+
+def moved_to(error: BaseException) -> tuple[str, int] | None:
+    """The node of its cluster that a server says has the keys; without a name, one where it is itself."""
+    if word_of(error) != "MOVED":
+        return None
+    host, _, port = str(error).split()[-1].rpartition(":")
+    return host.strip("[]"), int(port)
 
 
 def told(error: Exception, address: Address) -> Exception:
@@ -137,6 +148,8 @@ def told(error: Exception, address: Address) -> Exception:
 
 def away(error: BaseException, address: Address) -> Unavailable:
     """What is said when reconnecting has been tried long enough."""
+    if isinstance(error, Unavailable):
+        return error
     advice = _ADVICE.get(word_of(error) or "")
     if advice is not None:
         failure = Unavailable(f"Redis at {address.place} {_filled(advice, address)} ({_said(error)}).")
@@ -204,14 +217,19 @@ def _filled(advice: str, address: Address) -> str:
     )
 
 
+def _beneath(error: BaseException) -> BaseException:
+    """The trouble that was told in our words, where this is how it was told."""
+    return error.__cause__ if isinstance(error, Unavailable) and error.__cause__ is not None else error
+
+
 def _origin(error: BaseException) -> BaseException:
     """What the driver's error is about: the system's own, where there was one."""
     found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, OSError):
-            return found
+    for _ in range(10):  # one that was raised from itself has no end
+        if found is None or isinstance(found, OSError):
+            break
         found = found.__cause__ or found.__context__
-    return error
+    return found if isinstance(found, OSError) else error
 
 
 def _said(error: BaseException) -> str:
