@@ -1,4 +1,4 @@
-"""Events as the stores that speak SQL keep them: one row per commit, its events folded into groups.
+"""Events as stores keep them: one row for each commit, its events folded into groups.
 
 A group is `[types, at, agent, reason, items]`. An item is a task's id, if its dag is virtual; else
 `[task_id, dag_id]`; with data `[task_id, dag_id, data]`; `[null, null]` if it is about an agent alone. Every item has

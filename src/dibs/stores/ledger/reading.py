@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-import msgspec
-from msgspec.structs import replace
-
 from dibs.errors import Invalid
 from dibs.model.dag import Dag, Edge
 from dibs.model.event import Event
@@ -189,11 +186,9 @@ def events(state: State, after: int, limit: int) -> list[Event]:
     last_lost, events = state.events_after(after, limit)
     found: list[Event] = []
     if after < last_lost:
-        at = events[0][0].at if events else from_micros(state.now)
+        at = events[0].at if events else from_micros(state.now)
         found.append(Event(seq=last_lost, type="gap", at=at))
-    for event, data in events[: limit - len(found)]:
-        found.append(replace(event, data={} if data is None else msgspec.json.decode(data)))
-    return found
+    return found + events[: limit - len(found)]
 
 
 def check(state: State) -> list[str]:

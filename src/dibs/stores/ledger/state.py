@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from dibs.model.artifact import Artifact
 from dibs.model.attempt import Attempt, Limited
@@ -411,11 +412,14 @@ class State:
         for name in [name for name, agent in self.agents.items() if agent.heard_at < before]:
             del self.agents[name]
 
-    def events_after(self, after: int, limit: int) -> tuple[int, list[tuple[Event, bytes | None]]]:
+    def events_after(self, after: int, limit: int) -> tuple[int, list[Event]]:
         """The seq of the last event that is gone, and those that come after both."""
         lost = self.last_seq - len(self.events)
         start = max(0, after - lost)
-        return lost, self.events[start : start + limit]
+        return lost, [
+            replace(event, data={} if data is None else msgspec.json.decode(data))
+            for event, data in self.events[start : start + limit]
+        ]
 
     def census(self, project: str) -> Census:
         """How many tasks there are, of which types and where, and what they cost."""

@@ -52,15 +52,18 @@ class Edges:
             self._state.stand_in_a_row(others)
         return self._lists[key]
 
+    def number(self, edge: Edge) -> None:
+        """It is new: those of a task are in the order in which they were joined."""
+        self._known[_name(edge)] = edge
+        self._numbers[_name(edge)] = self._state.next_edge()
+
     def changes(self) -> Iterator[Command]:
         keys = self._state.where
         now = {_name(edge): edge for edges in self._lists.values() for edge in edges}
         for name, edge in now.items():
             if self._before.get(name) == edge.resolved:
                 continue
-            number = self._numbers.get(name) or self._state.next_edge()
-            self._numbers[name] = number
-            value = b"%d:%d" % (number, edge.resolved)
+            value = b"%d:%d" % (self._numbers[name], edge.resolved)
             yield ("HSET", keys.edges_into(edge.child), f"{edge.kind}:{edge.parent}", value)
             yield ("HSET", keys.edges_out_of(edge.parent), f"{edge.kind}:{edge.child}", value)
         for name in self._before.keys() - now.keys():

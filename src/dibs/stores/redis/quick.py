@@ -96,7 +96,7 @@ class Quick:
         def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
             kinds: list[list[Any]] = []
             known: dict[int, int] = {}
-            tasks: list[str | bytes | int | float] = []
+            tasks: list[str | bytes | int | float] = [msgspec.json.encode([draft.task.id for draft in drafts])]
             for draft in drafts:
                 place = known.get(id(draft.kind))
                 if place is None:

@@ -1,46 +1,60 @@
-"""The outbox: events as entries of a stream, whose ids are their numbers."""
+"""The outbox: what each commit did, as one entry of a stream. Its id is the number of its last event.
+
+How events are folded says `stores.unfolding`: as in the stores that speak SQL.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from dibs.model.event import Event
-from dibs.model.instants import from_micros, to_micros
+import msgspec
+
+from dibs.model.instants import to_micros
 from dibs.stores.redis.tables import as_dict
+from dibs.stores.unfolding import unfold
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from dibs.model.event import Event
     from dibs.stores.redis.reading import Command
 
+_groups = msgspec.json.Decoder(list[list[Any]])
 
-def entry(key: str, event: Event, data: bytes | None) -> Command:
-    """An event as an entry of the stream."""
-    told: list[tuple[str, str | bytes | None]] = [
-        ("type", event.type),
-        ("at", str(to_micros(event.at))),
-        ("task", event.task_id),
-        ("dag", event.dag_id),
-        ("agent", event.agent),
-        ("reason", event.reason),
-        ("data", data),
+Entry = tuple[bytes, list[bytes]]
+
+
+def command(key: str, events: list[tuple[Event, bytes | None]]) -> Command:
+    """What writes the events of one commit."""
+    groups = [
+        [[event.type], to_micros(event.at), event.agent, event.reason, [_item(event, data)]] for event, data in events
     ]
-    parts = [part for name, value in told if value is not None for part in (name, value)]
-    return ("XADD", key, f"{event.seq}-0", *parts)
+    return ("XADD", key, f"{events[-1][0].seq}-0", "n", len(events), "groups", msgspec.json.encode(groups))
 
 
-def event_of(entry_id: bytes, parts: list[bytes]) -> tuple[Event, bytes | None]:
-    """An entry of the stream as an event, and its data."""
+def _item(event: Event, data: bytes | None) -> list[Any]:
+    names = [event.task_id, event.dag_id]
+    return names if data is None else [*names, msgspec.Raw(data)]
+
+
+def events_of(entries: Iterable[Entry], after: int, limit: int) -> list[Event]:
+    """The events of entries, in order, that come after this one."""
+    return unfold((_row(entry) for entry in entries), after, limit)
+
+
+def first_of(entry: Entry) -> int:
+    """The number of the first event of an entry."""
+    last, count, _ = _row(entry)
+    return last - count + 1
+
+
+def at_of(entry: Entry) -> int:
+    """When its commit was made."""
+    at: int = _row(entry)[2][0][1]
+    return at
+
+
+def _row(entry: Entry) -> tuple[int, int, list[Any]]:
+    entry_id, parts = entry
     fields = as_dict(parts)
-    event = Event(
-        seq=int(entry_id.split(b"-")[0]),
-        type=fields[b"type"].decode(),
-        at=from_micros(int(fields[b"at"])),
-        task_id=_decoded(fields.get(b"task")),
-        dag_id=_decoded(fields.get(b"dag")),
-        agent=_decoded(fields.get(b"agent")),
-        reason=_decoded(fields.get(b"reason")),
-    )
-    return event, fields.get(b"data")
-
-
-def _decoded(value: bytes | None) -> str | None:
-    return None if value is None else value.decode()
+    return int(entry_id.partition(b"-")[0]), int(fields[b"n"]), _groups.decode(fields[b"groups"])

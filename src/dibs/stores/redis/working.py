@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from dibs.model.escalation import Rung
-from dibs.model.instants import to_micros
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import questions
 from dibs.rules.breaker import Override
@@ -19,15 +18,14 @@ from dibs.rules.breaker import Record as Breaker
 from dibs.rules.closing import Pause
 from dibs.rules.providers import Backoff
 from dibs.rules.rates import Rate
-from dibs.stores.ledger.state import Census, Inquiry, Record, State
-from dibs.stores.redis import layout
+from dibs.stores.ledger.state import Census, Edge, Inquiry, Record, State
+from dibs.stores.redis import layout, stream
 from dibs.stores.redis.agents import Agents
 from dibs.stores.redis.claims import Claims
 from dibs.stores.redis.edges import EdgeLists, Edges, drop
 from dibs.stores.redis.families import Children, Members
 from dibs.stores.redis.lanes import Groups, Lanes, Ranks
 from dibs.stores.redis.orders import SortedSet
-from dibs.stores.redis.stream import entry, event_of
 from dibs.stores.redis.tables import Marks, Shelf, Table, as_dict, differences
 from dibs.stores.redis.tasks import AHEAD, Inquiries, Numbered, Tasks, cost_fields
 
@@ -248,8 +246,8 @@ class Working(State):
         while first <= last:
             # The first that is young enough lies between these.
             middle = (first + last) // 2
-            found = self._events(middle, middle, 1)
-            if found and to_micros(found[0][0].at) < before:
+            (entry,) = self.reader.ask("XRANGE", self.where.events, f"{middle}-0", "+", "COUNT", 1)
+            if stream.at_of(entry) < before:
                 first = middle + 1
             else:
                 last = middle - 1
@@ -263,16 +261,20 @@ class Working(State):
 
     def _first_event(self) -> int:
         found = self.reader.ask("XRANGE", self.where.events, "-", "+", "COUNT", 1)
-        return int(found[0][0].split(b"-")[0]) if found else self.last_seq + 1
+        return stream.first_of(found[0]) if found else self.last_seq + 1
 
-    def _events(self, first: int, last: int | None, limit: int) -> list[tuple[Event, bytes | None]]:
-        until = "+" if last is None else f"{last}-0"
-        found = self.reader.ask("XRANGE", self.where.events, f"{first}-0", until, "COUNT", limit)
-        return [event_of(*each) for each in found]
-
-    def events_after(self, after: int, limit: int) -> tuple[int, list[tuple[Event, bytes | None]]]:
+    def events_after(self, after: int, limit: int) -> tuple[int, list[Event]]:
         lost = self._first_event() - 1
-        return lost, self._events(max(after, lost) + 1, None, limit)
+        after = max(after, lost)
+        found: list[Event] = []
+        while len(found) < limit:
+            entries = self.reader.ask("XRANGE", self.where.events, f"{after + 1}-0", "+", "COUNT", AHEAD)
+            events = stream.events_of(entries, after, limit - len(found))
+            if not events:
+                break
+            found += events
+            after = events[-1].seq
+        return lost, found
 
     def census(self, project: str) -> Census:
         found = Census()
@@ -315,6 +317,11 @@ class Working(State):
             dag.tally[record.status, record.requested] += 1
             self.stirred[record.dag_id] = None
         self.file(record)
+
+    def join(self, parent: Record, child: Record, kind: str) -> Edge:
+        edge = super().join(parent, child, kind)
+        self._edges.number(edge)
+        return edge
 
     def _index(self, record: Record) -> None:
         number = record.number
@@ -381,8 +388,8 @@ class Working(State):
         found += self._window_changes()
         if self._gates_changed():
             self._meta[b"gates"] = b"%d" % (self._counter(b"gates") + 1)
-        for event, data in self._told:
-            found.append(entry(self.where.events, event, data))
+        if self._told:
+            found.append(stream.command(self.where.events, self._told))
         if self._trimmed_to is not None:
             found.append(("XTRIM", self.where.events, "MINID", f"{self._trimmed_to}-0"))
         counters = {b"number": self.last_number, b"seq": self.last_seq, b"put": self.last_put, b"edge": self._last_edge}
@@ -410,6 +417,7 @@ class Working(State):
         return differences(self.where.windows, stored, after)
 
     def next_edge(self) -> int:
+        """The number of one that is joined now."""
         self._last_edge += 1
         return self._last_edge
 

@@ -2,12 +2,13 @@
 --
 -- KEYS  1 meta
 -- ARGV  1 now in micros ('' : by the server's clock)  2 the version of the gates that the caller knows
---       3 the name of this write ('' : it may be repeated)
+--       3 the name of this write
 -- Reply {'busy'} (it is another's turn) | {'gates'} (look at lanes and gates again)
 --       | {'done', what was taken} (this very write was committed before)
 --
 -- A quick script looks at everything before it writes anything. When it meets what only the ledger can judge it
--- replies 'slow', and nothing has happened.
+-- replies 'slow', and nothing has happened. What a call to the server costs is mostly the call: many tasks share one
+-- wherever they can.
 
 local prefix = string.sub(KEYS[1], 1, -5)
 local now = tonumber(ARGV[1])
@@ -20,15 +21,15 @@ local at = string.format('%.0f', now)
 if redis.call('EXISTS', prefix .. 'turn') == 1 then
   return {'busy'}
 end
-if ARGV[3] ~= '' and redis.call('ZSCORE', prefix .. 'done', ARGV[3]) then
+if redis.call('ZSCORE', prefix .. 'done', ARGV[3]) then
   return {'done', redis.call('HGET', prefix .. 'taken', ARGV[3])}
 end
 if (redis.call('HGET', KEYS[1], 'gates') or '') ~= ARGV[2] then
   return {'gates'}
 end
 
-local EPOCH = 1735689600000000
 local MINUTE = 60000000
+local minutes = (now - 1735689600000000) / MINUTE
 
 -- Numbers keep all their digits.
 local function exact(number)
@@ -47,13 +48,41 @@ local function order(name)
   return prefix .. 'o:' .. name
 end
 
-local function task(id)
-  return prefix .. 't:' .. id
+-- One command on many things: what comes after its key, or all of it.
+local MOST = 1000
+local function each(command, key, parts)
+  for i = 1, #parts, MOST do
+    local last = math.min(i + MOST - 1, #parts)
+    if key then
+      redis.call(command, key, unpack(parts, i, last))
+    else
+      redis.call(command, unpack(parts, i, last))
+    end
+  end
 end
 
--- A task in an order: those of equal score are in the order of insertion.
-local function member(number, lane, id)
-  return string.format('%015d:%s:%s', number, lane, id)
+local function how_many_exist(keys)
+  local found = 0
+  for i = 1, #keys, MOST do
+    found = found + redis.call('EXISTS', unpack(keys, i, math.min(i + MOST - 1, #keys)))
+  end
+  return found
+end
+
+-- Things to be put into keys, or taken out, with one command for each key.
+local function gathered()
+  local keys = {}
+  local function gather(key, ...)
+    local parts = keys[key]
+    if not parts then
+      parts = {}
+      keys[key] = parts
+    end
+    for i = 1, select('#', ...) do
+      parts[#parts + 1] = (select(i, ...))
+    end
+  end
+  return keys, gather
 end
 
 -- How many tasks of a kind are in a status, until the end of the script.
@@ -63,33 +92,22 @@ local function count(kind, status, by)
   counted[name] = (counted[name] or 0) + by
 end
 
-local told = 0
-local seq
-local function tell(...)
-  if not seq then
-    seq = tonumber(redis.call('HGET', KEYS[1], 'seq') or '0')
-  end
-  told = told + 1
-  redis.call('XADD', prefix .. 'events', whole(seq + told) .. '-0', 'type', ...)
-end
-
 -- The first write: it fails when memory is full, and then nothing is half-written.
 local function begin()
   redis.call('HINCRBY', KEYS[1], 'version', 1)
-  if ARGV[3] ~= '' then
-    redis.call('ZADD', prefix .. 'done', at, ARGV[3])
-    local old = redis.call('ZRANGEBYSCORE', prefix .. 'done', '-inf', whole(now - 60000000), 'LIMIT', 0, 10)
-    if #old > 0 then
-      redis.call('ZREM', prefix .. 'done', unpack(old))
-      redis.call('HDEL', prefix .. 'taken', unpack(old))
-    end
+  redis.call('ZADD', prefix .. 'done', at, ARGV[3])
+  local old = redis.call('ZRANGEBYSCORE', prefix .. 'done', '-inf', whole(now - MINUTE), 'LIMIT', 0, 10)
+  if #old > 0 then
+    redis.call('ZREM', prefix .. 'done', unpack(old))
+    redis.call('HDEL', prefix .. 'taken', unpack(old))
   end
 end
 
-local function finish()
-  if told > 0 then
-    redis.call('HSET', KEYS[1], 'seq', whole(seq + told))
-  end
+-- The last: what happened, `types` (JSON) to each of so many `items` (JSON), by an agent or nobody.
+local function finish(types, kinds, agent, items, many)
+  local seq = redis.call('HINCRBY', KEYS[1], 'seq', kinds * many)
+  local groups = '[[' .. types .. ',' .. at .. ',' .. agent .. ',null,' .. items .. ']]'
+  redis.call('XADD', prefix .. 'events', whole(seq) .. '-0', 'n', kinds * many, 'groups', groups)
   for name, by in pairs(counted) do
     if by ~= 0 then
       redis.call('HINCRBY', prefix .. 'counts', name, by)
