@@ -7,22 +7,17 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dibs.model.claim import Claim
+from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.rules import priority
-from dibs.stores.ledger.snapshots import claim_of
-from dibs.stores.ledger.state import State
 from dibs.stores.redis import layout
-from dibs.stores.redis.tables import as_dict
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from dibs.stores.values import ClaimRequest, LaneKey
-
-_FRESH = 12
-"""How many values a task has that was never touched since it was added."""
 
 _task = msgspec.json.Decoder(Task)
 
@@ -35,29 +30,23 @@ class Handing:
         self._now = now
         self._lanes = lanes
         self._models = models
-        self._state = State(lambda: now)
         self._at = from_micros(now)
         self._ends_at = from_micros(now + seconds(request.lease_s))
-        self._instants: dict[bytes, datetime] = {}
+        self._instants: dict[int, datetime] = {}
 
     def claim(self, values: list[Any]) -> Claim:
         """A task as the script showed it."""
-        if len(values) == _FRESH:
-            return self._fresh(values)
-        return claim_of(self._state, layout.task_record(as_dict(values), self._lanes.__getitem__))
-
-    def _fresh(self, values: list[Any]) -> Claim:
-        spec, payload, dag_id, rank, created_at, ready_at, points, timeout_s, expects, depth, fence, lane = values
-        number = int(lane)
+        new, spec, payload, points, timeout_s, expects, depth, fence = values
+        added = layout.new.decode(new)
+        number = int(added.lane)
         task = _task.decode(b'{"payload":%b,%b' % (payload, spec[1:]))
-        task.dag_id = dag_id.decode()
+        task.dag_id = dag_of(task.id)
         task.status = Status.RUNNING if self._request.start else Status.CLAIMED
-        task.effective_priority = priority.effective(float(rank), self._lanes[number].boost, self._now)
+        task.effective_priority = priority.effective(float(added.rank), self._lanes[number].boost, self._now)
         task.fence = int(fence)
         task.agent = self._request.agent
         task.lease_expires_at = self._ends_at
-        task.created_at = self._instant(created_at)
-        task.ready_at = self._instant(ready_at)
+        task.created_at = task.ready_at = self._instant(added.at)
         task.claimed_at = task.updated_at = self._at
         if self._request.start:
             task.started_at = self._at
@@ -77,8 +66,8 @@ class Handing:
             timeout_s=None if timeout_s is None else float(timeout_s),
         )
 
-    def _instant(self, micros: bytes) -> datetime:
+    def _instant(self, micros: int) -> datetime:
         found = self._instants.get(micros)
         if found is None:
-            found = self._instants[micros] = from_micros(int(micros))
+            found = self._instants[micros] = from_micros(micros)
         return found

@@ -14,7 +14,6 @@ import msgspec
 from msgspec import Struct, field
 
 from dibs.model.claim import Settled
-from dibs.model.ids import dag_of
 from dibs.rules import agents as agent_rules
 from dibs.rules import closing, matching
 from dibs.stores import agents as standing
@@ -71,9 +70,12 @@ class Gates(Struct):
 class Quick:
     """The quick ways of one store. Each answers None where the ledger must."""
 
-    def __init__(self, engine: Engine, keys: Keys, look: Look, now: Callable[[], int], fake: bool) -> None:
+    def __init__(
+        self, engine: Engine, keys: Keys, step: Look, look: Look, now: Callable[[], int], *, fake: bool
+    ) -> None:
         self._engine = engine
         self._keys = keys
+        self._step = step
         self._look = look
         self._now = now
         self._fake = fake
@@ -102,11 +104,12 @@ class Quick:
                 if place is None:
                     number = gates.numbers.get(draft.lane)
                     if number is None:
+                        self._open_lanes(drafts)
                         return None
                     kinds.append(_kind(draft, number))
                     place = known[id(draft.kind)] = len(kinds)
                 task = draft.task
-                tasks += (task.id, dag_of(task.id), place, bare_spec_of(draft), bytes(draft.payload))
+                tasks += (task.id, place, bare_spec_of(draft), bytes(draft.payload))
             return [packed_kinds(kinds), *tasks]
 
         reply = self._call("add", arguments)
@@ -115,6 +118,15 @@ class Quick:
         if reply[0] == b"done":
             return self._now()
         return int(reply[1])
+
+    def _open_lanes(self, drafts: list[Draft]) -> None:
+        """Give lanes that are new their numbers."""
+
+        def open_lanes(state: Working) -> None:
+            for lane in dict.fromkeys(draft.lane for draft in drafts):
+                state.lane_ids.setdefault(lane, len(state.lane_ids) + 1)
+
+        self._step(open_lanes)
 
     # Claiming
 
@@ -135,22 +147,23 @@ class Quick:
             return [request.agent, request.limit, repr(request.lease_s), start, request.max_bytes, *lanes]
 
         reply = self._call("claim", arguments)
+        if reply is not None and reply[0] == b"done":
+            return self._claimed_before(request, reply[1])
         if reply is None or len(reply) == 2:
+            # Nothing is there: the ledger knows when something will be.
             return None
         handing = Handing(request, int(reply[1]), self._gates.lanes, models)
-        claims: list[Claim] = []
-        bound: dict[int, str] = {}
-        for values, has_edges in zip(reply[2::2], reply[3::2], strict=True):
-            claim = handing.claim(values)
-            if has_edges:
-                # What it depends on is handed over with it.
-                bound[len(claims)] = claim.task.id
-            claims.append(claim)
-        if bound:
-            whole = self._look(lambda state: [claim_of(state, state.tasks[task_id]) for task_id in bound.values()])
-            for place, claim in zip(bound, whole, strict=True):
-                claims[place] = claim
-        return Claimed(claims=claims)
+        return Claimed(claims=[handing.claim(values) for values in reply[2:]])
+
+    def _claimed_before(self, request: ClaimRequest, taken: bytes) -> Claimed:
+        """What a claim took whose answer was lost on the way."""
+        ids = msgspec.json.decode(taken, type=list[str])
+
+        def held(state: Working) -> list[Claim]:
+            records = [state.tasks[task_id] for task_id in ids if task_id in state.tasks]
+            return [claim_of(state, record) for record in records if record.held and record.agent == request.agent]
+
+        return Claimed(claims=self._look(held))
 
     def _way(self, gates: Gates, request: ClaimRequest) -> Way:
         name = (request.project, request.agent, request.capabilities, request.types, request.models)
@@ -263,7 +276,7 @@ def _way_of(state: Working, request: ClaimRequest) -> Way:
 def _is_usual(draft: Draft) -> bool:
     """Whether the script can add it."""
     task = draft.task
-    return is_typical(draft) and task.context is None and draft.fallback_lane is None
+    return is_typical(draft) and task.context is None and draft.fallback_lane is None and task.max_attempts > 1
 
 
 def _kind(draft: Draft, lane: int) -> list[Any]:
@@ -278,9 +291,6 @@ def _kind(draft: Draft, lane: int) -> list[Any]:
         common += ("depth", str(task.depth))
     if task.expects is not None:
         common += ("expects", msgspec.json.encode(task.expects))
-    ties = layout.ties(task, solo=task.max_attempts == 1)
-    if ties:
-        common += ("ties", str(ties))
     return common
 
 
@@ -289,7 +299,7 @@ def _completion(settlement: Settlement) -> tuple[str | bytes | int | float, ...]
     return (
         settlement.task_id,
         settlement.fence,
-        msgspec.json.encode(settlement.digest),
+        settlement.digest,
         settlement.output or b"",
         settlement.decision or b"",
         msgspec.json.encode(settlement.memory) if settlement.memory else b"",

@@ -56,7 +56,9 @@ class RedisStore(LedgerStore):
         self._idle_until: dict[tuple[str, ...], int] = {}
         """Until when no duty is due, as far as we know."""
         self._blocking = blocking
-        self._quick = Quick(self._engine, self._keys, self._take_look, self.now, clock is not None)
+        self._quick = Quick(
+            self._engine, self._keys, self._take_step, self._take_look, self.now, fake=clock is not None
+        )
         self._hints = Hints(self._engine, self._keys.channel)
         self._threads: ThreadPoolExecutor | None = None
         self._pid = 0

@@ -42,7 +42,7 @@ class Tasks(Derived[str, Record]):
         for task_id, answer in zip(new, answers[::2], strict=True):
             fields = self._before[task_id] = as_dict(answer)
             if fields:
-                record = self._now[task_id] = layout.task_record(fields, self._state.lane_ids.lane)
+                record = self._now[task_id] = layout.task_record(layout.in_full(fields), self._state.lane_ids.lane)
                 self._state.loaded(record)
 
     def _load(self, task_id: str) -> Record | None:
@@ -87,9 +87,10 @@ class Tasks(Derived[str, Record]):
             if record is None and not before:
                 continue
             after = {} if record is None else layout.task_fields(record, state.lane_ids[record.lane])
-            if after == before:
+            full = layout.in_full(before)
+            if after == full:
                 continue
-            was = layout.task_record(before, state.lane_ids.lane) if before else None
+            was = layout.task_record(full, state.lane_ids.lane) if full else None
             yield from self._moves(was, record)
             for sign, each in ((-1, was), (1, record)):
                 if each is not None:

@@ -48,16 +48,16 @@ local function order(name)
   return prefix .. 'o:' .. name
 end
 
--- One command on many things: what comes after its key, or all of it.
+-- The dag that a standalone task is alone in.
+local function dag_of(id)
+  return 'dag_' .. (string.sub(id, 1, 5) == 'task_' and string.sub(id, 6) or id)
+end
+
+-- One command on a key, with many things.
 local MOST = 1000
 local function each(command, key, parts)
   for i = 1, #parts, MOST do
-    local last = math.min(i + MOST - 1, #parts)
-    if key then
-      redis.call(command, key, unpack(parts, i, last))
-    else
-      redis.call(command, unpack(parts, i, last))
-    end
+    redis.call(command, key, unpack(parts, i, math.min(i + MOST - 1, #parts)))
   end
 end
 
@@ -69,7 +69,7 @@ local function how_many_exist(keys)
   return found
 end
 
--- Things to be put into keys, or taken out, with one command for each key.
+-- Things to be put into orders, or taken out, with one command for each order.
 local function gathered()
   local keys = {}
   local function gather(key, ...)
