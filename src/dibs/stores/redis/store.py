@@ -11,6 +11,7 @@ from dibs.stores.ledger.store import LedgerStore
 from dibs.stores.plain import is_plain
 from dibs.stores.redis.address import Address
 from dibs.stores.redis.advising import advice
+from dibs.stores.redis.consuming import Consumer
 from dibs.stores.redis.engine import Engine
 from dibs.stores.redis.hints import CONFIRM_S, Hints
 from dibs.stores.redis.keys import Keys
@@ -231,6 +232,12 @@ class RedisStore(LedgerStore):
     @property
     def clock(self) -> Callable[[], int] | None:
         return self._clock
+
+    # The outbox
+
+    def consumer(self, group: str, name: str) -> Consumer:
+        """One of those that read the events as a group."""
+        return Consumer(self._engine, self._keys, group, name)
 
     # Waiting and living
 
