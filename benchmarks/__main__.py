@@ -1,6 +1,6 @@
 """`python -m benchmarks`: measure dibs and its peers, print tables, keep them in benchmarks/results.
 
-Without options: every measure on every store at full size, which takes about two hours. A full run is kept in
+Without options: every measure on every store at full size, which takes about three hours. A full run is kept in
 benchmarks/results; any other is kept only where --results says. Progress goes to standard error, the tables to
 standard output.
 """
@@ -16,15 +16,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from types import ModuleType
 
-STORES = ("sqlite", "postgres")
+STORES = ("sqlite", "postgres", "redis")
 SIZES = ("tiny", "small", "full")
 
 EPILOGUE = """\
 measures on SQLite:      drain add latency shell claim gates memory
 measures on PostgreSQL:  raw add bulk drain latency backlog gates held kill restart graph producers
+measures on Redis:       raw add bulk drain latency backlog kill restart
 
 examples:
   python -m benchmarks --store postgres --only drain,add --peers pgqueuer,graphile-worker --size small
+  python -m benchmarks --store redis --only drain --without dibs --size small
   python -m benchmarks --store sqlite --only drain --runs 5
   python -m benchmarks --list
 """
@@ -45,6 +47,10 @@ def main() -> int:
         raise SystemExit(
             f"no measure {', '.join(unknown)} on {', '.join(suites)}; there are: {' '.join(sorted(known))}"
         )
+    schemes = [scheme for suite in suites.values() for scheme in getattr(suite, "SCHEMES", ())]
+    if options.server and options.server.partition("://")[0] not in schemes:
+        wanted = f"write {' or '.join(f'{scheme}://…' for scheme in schemes)}" if schemes else "leave it out"
+        raise SystemExit(f"--server: {', '.join(suites)} cannot use that URL; {wanted}")
     all_kept = True
     for suite in suites.values():
         chosen = [name for name in suite.MEASURES if name in (options.only or suite.MEASURES)]
@@ -72,7 +78,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--store", **several, help=f"which stores ({', '.join(STORES)}); all by default")
     parser.add_argument("--only", **several, help="which measures; all by default")
     parser.add_argument(
-        "--peers", **several, help="whom to compare dibs with (PostgreSQL); all by default; none: nobody"
+        "--peers", **several, help="whom to compare dibs with (on servers); all by default; none: nobody"
     )
     parser.add_argument("--without", **several, help="whom to leave out; may be dibs itself")
     parser.add_argument("--size", choices=SIZES, default="full", help="how much work; only full is worth quoting")
@@ -80,8 +86,8 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--runs", type=int, default=3, help="runs behind each median (3)")
     parser.add_argument("--check", action="store_true", help="exit with 1 when a bound is missed")
     parser.add_argument("--folder", help="where stores are put; must be a real disk (/var/tmp)")
-    parser.add_argument("--server", metavar="URL", help="a running PostgreSQL; by default one is started for the run")
-    parser.add_argument("--port", type=int, help="the port of the PostgreSQL that is started (any free one)")
+    parser.add_argument("--server", metavar="URL", help="a running PostgreSQL or Redis; by default one is started")
+    parser.add_argument("--port", type=int, help="the port of the server that is started (any free one)")
     parser.add_argument("--results", metavar="FOLDER", help="where to keep the tables, whatever was run")
     parser.add_argument("--list", action="store_true", help="say which measures and peers there are, and end")
     options = parser.parse_args()

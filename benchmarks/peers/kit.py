@@ -58,6 +58,11 @@ async def forever() -> None:
     await asyncio.sleep(NEVER_S)
 
 
+def hang() -> None:
+    """`forever`, for handlers that are plain functions."""
+    time.sleep(NEVER_S)
+
+
 def answer(**found: Any) -> None:
     """What the harness reads when this command has ended."""
     with open(f"{FOLDER}/answer.json", "w") as file:

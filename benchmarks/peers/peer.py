@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from benchmarks.environments import Environment
 
-DRIVEN_BY = ("asyncpg", "msgspec", "uvloop")
+DRIVEN_BY = ("asyncpg", "hiredis", "msgspec", "redis", "uvloop")
 """What the environment of the harness runs dibs with."""
 
 SCRIPTS = Path(__file__).resolve().parent
@@ -34,7 +34,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Peer:
-    """A queue with one set of settings. `unfinished` is SQL that is true while anything waits or runs."""
+    """A queue with one set of settings. `unfinished` is SQL (on Redis: Lua), true while anything waits or runs."""
 
     name: str
     script: str
@@ -44,13 +44,17 @@ class Peer:
     """Empty: it runs in the environment of the harness."""
     language: str = "Python"
     python: tuple[int, int] = (3, 11)
+    server: tuple[int, int] = (0, 0)
+    """The oldest server that it runs on."""
     settings: Mapping[str, Any] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     sizes: Sizes = field(default_factory=Sizes)
     recovery: Mapping[str, Any] = field(default_factory=dict)
     """Settings under which a dead worker is noticed after about 10 s, where there are such."""
+    at_once: int = 10
+    """Tasks that a worker holds when it is killed."""
     release: str | None = None
-    """SQL that gives back what a killed worker still holds, between two runs on one backlog."""
+    """SQL (on Redis: Lua) that gives back what a killed worker still holds, between two runs on one backlog."""
     cannot: Mapping[str, str] = field(default_factory=dict)
     """Measures that it is left out of, and why."""
     warm_up_s: float = 1.0

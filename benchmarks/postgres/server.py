@@ -28,6 +28,8 @@ from benchmarks import environments
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from benchmarks.peers.peer import Peer
+
 OPTIONS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -42,11 +44,20 @@ START_LIMIT_S = 60.0
 DATABASE = "dibs_bench"
 
 
+def connect(url: str) -> psycopg.Connection[tuple[object, ...]]:
+    return psycopg.connect(url, autocommit=True, connect_timeout=5)
+
+
 class Server:
     """A server that answers at `url`, where databases may be made and dropped."""
 
     def __init__(self, url: str) -> None:
         self.url = url
+
+    @property
+    def version(self) -> tuple[int, int]:
+        with self.connect() as connection:
+            return divmod(connection.info.server_version, 10_000)
 
     @property
     def can_restart(self) -> bool:
@@ -56,7 +67,7 @@ class Server:
         raise NotImplementedError
 
     def connect(self, url: str | None = None) -> psycopg.Connection[tuple[object, ...]]:
-        return psycopg.connect(url or self.url, autocommit=True, connect_timeout=5)
+        return connect(url or self.url)
 
     def fresh(self, suffix: str = "") -> str:
         """The URL of a new empty database: no run inherits another's dead rows."""
@@ -76,6 +87,17 @@ class Server:
         with self.connect(url) as connection:
             connection.execute("VACUUM ANALYZE")
             connection.execute("CHECKPOINT")
+
+    @contextmanager
+    def watching(self, url: str, peer: Peer) -> Iterator[Callable[[], bool]]:
+        query = peer.unfinished.encode()
+        with self.connect(url) as connection:
+            yield lambda: bool(connection.execute(query).fetchone()[0])  # type: ignore[index]
+
+    def release(self, url: str, peer: Peer) -> None:
+        if peer.release:
+            with self.connect(url) as connection:
+                connection.execute(peer.release.encode())
 
     def describe(self) -> dict[str, str]:
         with self.connect() as connection:

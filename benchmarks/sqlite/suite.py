@@ -11,7 +11,7 @@ import dibs
 from benchmarks import machine, report
 from benchmarks.bench import Bench, temporary_folder
 from benchmarks.findings import Findings
-from benchmarks.sqlite import huey
+from benchmarks.sqlite import dbos, huey
 from benchmarks.sqlite.measures import adding, claiming, drain, gates, latency, memory, shell
 from benchmarks.sqlite.sizes import QUICK, Sizes
 
@@ -45,6 +45,7 @@ def run(chosen: Sequence[str], options: argparse.Namespace) -> bool:
             f" (SQLite {sqlite3.sqlite_version})",
             "dibs": "one `dibs worker` process with its default settings; WAL, synchronous=FULL",
             "Huey": huey.SETTINGS,
+            "DBOS": f"{dbos.PEER.packages[0]}: {dbos.PEER.about}",
         }
         for name in chosen:
             here = MEASURES[name](bench)

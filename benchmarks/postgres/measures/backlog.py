@@ -18,7 +18,7 @@ from benchmarks import lanes as laid_out
 from benchmarks.waiting import Backlog, take_turns
 
 if TYPE_CHECKING:
-    from benchmarks.postgres.stage import Contest, Contestant, Stage
+    from benchmarks.contest.stage import Contest, Contestant, Stage
 
 LIMIT_S = 180.0
 SKIPPED = 0.25
@@ -35,13 +35,9 @@ UNITS = {
 
 def together(contest: Contest, contestant: Contestant) -> dict[str, list[float]]:
     found = of_lanes(contest, contestant, 1, "1 lane")
-    if is_dibs(contestant):
+    if contestant.is_dibs:
         found |= of_lanes(contest, contestant, contest.sizes.lanes, "many lanes")
     return found
-
-
-def is_dibs(contestant: Contestant) -> bool:
-    return contestant.peer.script == "dibs_peer.py"
 
 
 def of_lanes(contest: Contest, contestant: Contestant, lanes: int, words: str) -> dict[str, list[float]]:
@@ -67,7 +63,7 @@ def of_lanes(contest: Contest, contestant: Contestant, lanes: int, words: str) -
             contest.bench.say(sizes.worded(f"backlog, {contestant.name}, {words}, run {number + 1}/{runs}: {latest}"))
         for name, values in drains.items():
             found[f"drain, {words}, {name} waiting"] = values
-        if is_dibs(contestant):
+        if contestant.is_dibs:
             found |= claims(contest, few, many, lanes, words)
     return found
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import dibs
 from benchmarks import gates
-from benchmarks.postgres.measures.backlog import is_dibs
-from benchmarks.postgres.stage import Unable
+from benchmarks.contest.stage import Unable
+from benchmarks.postgres.server import connect
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from benchmarks.contest.stage import Contest, Contestant, Stage
     from benchmarks.findings import Findings
-    from benchmarks.postgres.stage import Contest, Contestant, Stage
 
 _WRITTEN = "SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0) FROM pg_stat_user_tables"
 _REPORTED = "SELECT pg_sleep(11)"
@@ -23,7 +23,7 @@ _REPORTED = "SELECT pg_sleep(11)"
 
 def compared(contest: Contest, contestant: Contestant) -> Findings:
     """Figures and bounds, of runs that share what was loaded."""
-    if not is_dibs(contestant):
+    if not contestant.is_dibs:
         raise Unable("has no such gates")
 
     @contextmanager
@@ -50,7 +50,7 @@ def compared(contest: Contest, contestant: Contestant) -> Findings:
 
 def _place(stage: Stage, queue: dibs.SyncQueue) -> gates.Place:
     def rows_written() -> int:
-        with stage.server.connect(stage.url) as connection:
+        with connect(stage.url) as connection:
             connection.execute(_REPORTED)
             [count] = connection.execute(_WRITTEN).fetchone() or (0,)
             return int(count)  # type: ignore[call-overload, no-any-return]

@@ -9,9 +9,11 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from benchmarks.postgres.server import connect
+
 if TYPE_CHECKING:
     from benchmarks.children import Child
-    from benchmarks.postgres.stage import Contest, Contestant, Stage
+    from benchmarks.contest.stage import Contest, Contestant, Stage
 
 UNITS = {"drain before a held transaction": "/s", "drain at the end of a held transaction": "/s"}
 LIMIT_S = 60.0
@@ -26,7 +28,7 @@ def once(contest: Contest, contestant: Contestant) -> dict[str, float]:
             children = [feeder, *workers]
             stage.await_hits(sizes.fed, children, LIMIT_S)
             before = rate_at_the_end_of(stage, sizes.unheld_s, sizes.window_s, children)
-            with contest.server.connect(stage.url) as holder:
+            with connect(stage.url) as holder:
                 holder.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
                 holder.execute("SELECT count(*) FROM pg_class")
                 after = rate_at_the_end_of(stage, sizes.held_s, sizes.window_s, children)

@@ -13,7 +13,7 @@ from benchmarks import lanes
 from benchmarks.children import wait_until
 
 if TYPE_CHECKING:
-    from benchmarks.postgres.stage import Contest, Contestant
+    from benchmarks.contest.stage import Contest, Contestant
 
 TYPES = {"listening": ["nothing"], "draining": [lanes.ONLY]}
 UNITS = {f"adds of many producers, {worker}, notify={notify}": "/s" for worker in TYPES for notify in ("on", "off")}

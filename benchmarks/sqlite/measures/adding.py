@@ -1,4 +1,4 @@
-"""Adding: tasks per second that one producer commits, one by one and 1,000 at a time, against Huey one by one."""
+"""Adding: tasks per second that one producer commits, one by one and 1,000 at a time; Huey and DBOS one by one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import dibs
 from benchmarks.findings import Figure, Findings, Floor
-from benchmarks.sqlite import huey, noop
+from benchmarks.sqlite import dbos, huey, noop
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,11 +22,16 @@ WARM_UP = 20
 def run(bench: Bench[Sizes]) -> Findings:
     sizes = bench.sizes
     samples: dict[str, list[float]] = {"huey": [], "bulk": [], "async": [], "sync": []}
+    rival = dbos.rival(bench)
+    if rival:
+        samples["dbos"] = []
     for number in range(bench.runs):
         samples["huey"].append(add_to_huey(bench.fresh_folder("huey"), sizes.adds))
         samples["bulk"].append(add_many(bench.fresh_folder("bulk"), sizes.bulk, sizes.bulk_chunk))
         samples["async"].append(asyncio.run(add_one_by_one(bench.fresh_folder("async"), sizes.adds)))
         samples["sync"].append(add_blocking(bench.fresh_folder("sync"), sizes.adds))
+        if rival:
+            samples["dbos"].append(rival.add())
         latest = ", ".join(f"{name} {values[-1]:,.0f}/s" for name, values in samples.items())
         bench.say(f"adding, run {number + 1}/{bench.runs}: {latest}")
     figures = {name: Figure(TITLES[name], "/s", tuple(values)) for name, values in samples.items()}
@@ -44,6 +49,7 @@ TITLES = {
     "bulk": "add_many, 1,000 at a time, dibs",
     "async": "await queue.add one by one, dibs",
     "sync": "blocking add one by one, dibs",
+    "dbos": "enqueue one by one, DBOS",
 }
 
 

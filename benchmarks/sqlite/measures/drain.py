@@ -2,7 +2,7 @@
 
 The clock runs from the first handler start until the last outcome is committed; start-up is left out. Measured alone
 and while other processes add, claim and complete tasks of their own on the same file as fast as they can.
-Raw limit, Huey and dibs take turns, so that a machine that slows down slows all of them.
+Raw limit, Huey, dibs and DBOS take turns, so that a machine that slows down slows all of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import dibs
 from benchmarks.children import python, running, wait_until
 from benchmarks.findings import Figure, Findings, Floor
 from benchmarks.hits import Hits
-from benchmarks.sqlite import huey, noop, raw
+from benchmarks.sqlite import dbos, huey, noop, raw
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,6 +31,9 @@ CROWD = "benchmarks.sqlite.crowd"
 def run(bench: Bench[Sizes]) -> Findings:
     sizes = bench.sizes
     samples: dict[str, list[float]] = {"raw": [], "huey": [], "alone": [], "crowded": [], "crowd": []}
+    rival = dbos.rival(bench)
+    if rival:
+        samples["dbos"] = []
     for number in range(bench.runs):
         samples["raw"].append(raw.rows_per_second(bench.fresh_folder("raw"), sizes.raw_rows))
         samples["huey"].append(drain_huey(bench.fresh_folder("huey"), sizes.drain_huey))
@@ -38,6 +41,8 @@ def run(bench: Bench[Sizes]) -> Findings:
         crowded, crowd = drain_dibs(bench.fresh_folder("crowded"), sizes.drain_dibs, crowd=sizes.crowd)
         samples["crowded"].append(crowded)
         samples["crowd"].append(crowd)
+        if rival:
+            samples["dbos"].append(rival.drain())
         latest = ", ".join(f"{name} {values[-1]:,.0f}/s" for name, values in samples.items())
         bench.say(f"drain, run {number + 1}/{bench.runs}: {latest}")
     figures = {name: Figure(TITLES[name], "/s", tuple(values)) for name, values in samples.items()}
@@ -54,6 +59,7 @@ TITLES = {
     "alone": "drain, dibs",
     "crowded": "drain, dibs among 4 other processes",
     "crowd": "… what those add, claim and complete meanwhile",
+    "dbos": "drain, DBOS",
 }
 
 

@@ -12,7 +12,7 @@ import dibs
 from benchmarks.children import running, wait_until
 from benchmarks.findings import Figure, Findings, Floor, percentile
 from benchmarks.hits import Hits
-from benchmarks.sqlite import huey, noop
+from benchmarks.sqlite import dbos, huey, noop
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,10 +28,15 @@ SETTLE_S = 0.5
 
 def run(bench: Bench[Sizes]) -> Findings:
     samples: dict[str, list[list[float]]] = {"Huey": [], "dibs": []}
+    rival = dbos.rival(bench)
+    of_rival: list[dict[str, float]] = []
     for number in range(bench.runs):
         samples["Huey"].append(latencies_of_huey(bench))
         samples["dibs"].append(latencies_of_dibs(bench))
         latest = ", ".join(f"{name} p50 {percentile(values[-1], 0.5):.2f} ms" for name, values in samples.items())
+        if rival:
+            of_rival.append(rival.latency())
+            latest += f", DBOS p50 {of_rival[-1]['latency p50 from call']:.2f} ms"
         bench.say(f"latency, run {number + 1}/{bench.runs}: {latest}")
     figures = [
         Figure(
@@ -42,6 +47,15 @@ def run(bench: Bench[Sizes]) -> Findings:
         for name, runs in samples.items()
         for share in PERCENTILES
     ]
+    if of_rival:
+        figures += [
+            Figure(
+                f"add to handler start, p{share}, DBOS",
+                "ms",
+                tuple(found[f"latency p{share} from call"] for found in of_rival),
+            )
+            for share in PERCENTILES
+        ]
     value = {figure.name: figure.value for figure in figures}
     ratio = value["add to handler start, p50, dibs"] / value["add to handler start, p50, Huey"]
     return Findings(figures, [Floor("add to handler start, p50 / Huey's", ratio, 1, at_least=False)])

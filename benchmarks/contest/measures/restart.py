@@ -10,10 +10,10 @@ import time
 from typing import TYPE_CHECKING
 
 from benchmarks.children import Ended, wait_until
-from benchmarks.postgres.stage import Unable, last_line
+from benchmarks.contest.stage import Unable, last_line
 
 if TYPE_CHECKING:
-    from benchmarks.postgres.stage import Contest, Contestant
+    from benchmarks.contest.stage import Contest, Contestant
 
 UNITS = {"recovery from a restart": "s"}
 SHARE_BEFORE = 0.05

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmarks.postgres.stage import Contest, Contestant
+    from benchmarks.contest.stage import Contest, Contestant
 
 UNITS = {"drain 1": "/s", "drain 2": "/s"}
 LIMIT_S = 180.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from benchmarks.postgres.stage import Contest, Contestant
+    from benchmarks.contest.stage import Contest, Contestant
 
 UNITS = {"add": "/s"}
 

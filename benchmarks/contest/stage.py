@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from benchmarks.bench import Bench
     from benchmarks.children import Child
+    from benchmarks.contest.server import Server
+    from benchmarks.contest.sizes import Sizes
     from benchmarks.environments import Environment
     from benchmarks.peers.peer import Peer
-    from benchmarks.postgres.server import Server
-    from benchmarks.postgres.sizes import Sizes
 
 COMMAND_LIMIT_S = 900.0
 READY_LIMIT_S = 60.0
@@ -51,6 +51,10 @@ class Contestant:
     def name(self) -> str:
         return self.peer.name
 
+    @property
+    def is_dibs(self) -> bool:
+        return self.peer.script == "dibs_peer.py"
+
 
 @dataclass(frozen=True)
 class Contest:
@@ -68,6 +72,8 @@ class Contest:
         self, contestant: Contestant, settings: Mapping[str, Any] | None = None, *, suffix: str = ""
     ) -> Iterator[Stage]:
         """A fresh database with the contestant's schema."""
+        if contestant.peer.server > self.server.version:
+            raise Unable("needs a server of version {}.{}".format(*contestant.peer.server))
         url = self.server.fresh(suffix)
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else self.bench.folder
         folder = Path(tempfile.mkdtemp(prefix="dibs-bench-", dir=parent))
@@ -117,7 +123,7 @@ class Stage:
         self.command("load", count, lanes)
 
     def tidy(self) -> None:
-        """What was loaded is vacuumed, analyzed and written; what earlier processes left is gone."""
+        """What was loaded is written and at rest; what earlier processes left in the folder is gone."""
         self.server.tidy(self.url)
         self.sweep()
 
@@ -160,20 +166,19 @@ class Stage:
 
     def await_outcomes(self, children: list[Child]) -> float:
         """The instant at which the store itself has nothing left that waits or runs."""
-        with self.server.connect(self.url) as connection:
-            query = self.peer.unfinished.encode()
-
-            def finished() -> bool:
-                return not connection.execute(query).fetchone()[0]  # type: ignore[index]
-
-            wait_until(finished, what="the outcomes", timeout_s=self.peer.stall_s, alive=children, every_s=0.003)
+        with self.server.watching(self.url, self.peer) as unfinished:
+            wait_until(
+                lambda: not unfinished(),
+                what="the outcomes",
+                timeout_s=self.peer.stall_s,
+                alive=children,
+                every_s=0.003,
+            )
             return time.time()
 
     def release(self) -> None:
         """Give back what killed workers still hold."""
-        if self.peer.release:
-            with self.server.connect(self.url) as connection:
-                connection.execute(self.peer.release.encode())
+        self.server.release(self.url, self.peer)
 
     def _argv(self, *words: object) -> list[str]:
         return [*self._runs, str(SCRIPTS / self.peer.script), *map(str, words)]
@@ -189,6 +194,7 @@ class Stage:
 
 def last_line(text: str) -> str:
     """The last line that names an error, else the last one."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()] or ["no output"]
+    # In a group of errors each line begins with a bar.
+    lines = [line.strip(" |") for line in text.splitlines() if line.strip(" |")] or ["no output"]
     naming = [line for line in lines if ERROR_NAMED.match(line)]
     return (naming or lines)[-1][:300]

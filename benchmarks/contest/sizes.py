@@ -1,4 +1,4 @@
-"""How much work the measures on PostgreSQL do. What depends on a peer's speed is in the peer's own sizes."""
+"""How much work the measures of a contest do. What depends on a peer's speed is in the peer's own sizes."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from benchmarks.findings import percentile
 
 if TYPE_CHECKING:
-    from benchmarks.postgres.stage import Contest, Contestant
+    from benchmarks.contest.stage import Contest, Contestant
 
 PERCENTILES = (50, 95, 99)
 SINCE = ("call", "return")

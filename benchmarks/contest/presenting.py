@@ -1,39 +1,54 @@
-"""The report on PostgreSQL: for eyes (Markdown and a chart) and for programs (JSON)."""
+"""The report of a contest: for eyes (Markdown and a chart) and for programs (JSON)."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import chart, report
-from benchmarks.postgres.standings import RAW
+from benchmarks.contest.standings import RAW
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from benchmarks.contest.standings import Standings
     from benchmarks.findings import Floor
     from benchmarks.peers.peer import Peer
-    from benchmarks.postgres.standings import Standings
 
-TITLE = "dibs and its peers on PostgreSQL"
 NONE = "–"
 FAILED = "failed"
-SHARED = {"asyncpg", "dibs", "msgspec", "psycopg", "uvloop"}
+SHARED = {"asyncpg", "coredis", "dibs", "hiredis", "kombu", "msgspec", "psycopg", "redis", "uvloop"}
 """Packages whose versions matter beside a peer's own."""
+SHARED_IN_NODE = ("ioredis", "pg", "Node")
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What a report says of its server."""
+
+    file: str
+    """The name of its files, without extension."""
+    title: str
+    durability: str
+    """In a few words, for the chart."""
+    limit: str
+    """The raw limit that is drawn into the chart."""
 
 
 def show(found: Standings, floors: Sequence[Floor], about: Mapping[str, str]) -> None:
     print(markdown(found, floors, about), end="")
 
 
-def keep(folder: Path, found: Standings, floors: Sequence[Floor], about: Mapping[str, str]) -> None:
-    text, drawn = markdown(found, floors, about), chart_of(found, about)
-    picture = "![Drain, tasks per second](postgres.svg)\n\n" if drawn else ""
-    (folder / "postgres.md").write_text(f"# {TITLE}\n\n{picture}{text}", encoding="utf-8")
-    (folder / "postgres.json").write_text(to_json(found, floors, about), encoding="utf-8")
+def keep(folder: Path, heading: Heading, found: Standings, floors: Sequence[Floor], about: Mapping[str, str]) -> None:
+    name = heading.file
+    text, drawn = markdown(found, floors, about), chart_of(heading, found, about)
+    picture = f"![Drain, tasks per second]({name}.svg)\n\n" if drawn else ""
+    (folder / f"{name}.md").write_text(f"# {heading.title}\n\n{picture}{text}", encoding="utf-8")
+    (folder / f"{name}.json").write_text(to_json(found, floors, about), encoding="utf-8")
     if picture:
-        (folder / "postgres.svg").write_text(drawn, encoding="utf-8")
+        (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
 
 
 def markdown(found: Standings, floors: Sequence[Floor], about: Mapping[str, str]) -> str:
@@ -111,7 +126,7 @@ def _settings(found: Standings) -> str:
         versions = [version for version in found.versions.get(peer.name, ()) if version.split()[0].lower() in own]
         if peer.language == "Node":
             versions = [
-                version for version in found.versions[peer.name] if version.split()[0] in (peer.name, "pg", "Node")
+                version for version in found.versions[peer.name] if version.split()[0] in (peer.name, *SHARED_IN_NODE)
             ]
         lines.append(f"- {peer.name}: {peer.about}. {', '.join(versions)}".rstrip())
     return "\n".join(lines)
@@ -154,7 +169,7 @@ def _unless_empty(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return report.table([head[column] for column in kept], [[row[column] for column in kept] for row in rows])
 
 
-def chart_of(found: Standings, about: Mapping[str, str]) -> str:
+def chart_of(heading: Heading, found: Standings, about: Mapping[str, str]) -> str:
     """Bars for the drains; empty without any."""
     bars = [
         chart.Bars(peer.name, peer.language, found.value(peer.name, "drain 1"), found.value(peer.name, "drain 2"))
@@ -163,8 +178,10 @@ def chart_of(found: Standings, about: Mapping[str, str]) -> str:
     ]
     if not bars:
         return ""
-    caption = ", ".join([about["server"].split(" (")[0].split(",")[0], about["machine"].split(",")[0], "fsync on"])
-    return chart.svg(bars, found.value(RAW, "claim and complete 100 rows"), caption)
+    caption = ", ".join(
+        [about["server"].split(" (")[0].split(",")[0], about["machine"].split(",")[0], heading.durability]
+    )
+    return chart.svg(bars, found.value(RAW, heading.limit), caption)
 
 
 def to_json(found: Standings, floors: Sequence[Floor], about: Mapping[str, str]) -> str:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from benchmarks.findings import Figure
 
 if TYPE_CHECKING:
+    from benchmarks.contest.sizes import Sizes
     from benchmarks.findings import Floor
     from benchmarks.peers.peer import Peer
-    from benchmarks.postgres.sizes import Sizes
 
 RAW = "raw"
-"""Stands where a contestant's name does, for the limits of the server itself."""
+"""Stands where a contestant's name does, for the limits of the server itself. Their measure has the same name."""
 
 
 @dataclass

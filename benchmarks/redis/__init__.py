@@ -1,0 +1,1 @@
+"""dibs and its peers on one Redis server, in one run."""
