@@ -47,7 +47,7 @@ def room(state: State, request: ClaimRequest) -> tuple[int | None, str | None]:
     most = rule.registered.max_concurrent
     if most is None:
         return None, None
-    left = most - len(_held(state, request.project).get(request.agent, ()))
+    left = most - len(state.held_in(request.project).get(request.agent, ()))
     return left, standing.FULL if left <= 0 else None
 
 
@@ -62,7 +62,7 @@ def register(state: State, told: Registration) -> Agent:
 
 def drain(state: State, project: str, agent: str) -> Agent:
     known = standing.drained(_get(state, project, agent), state.now)
-    _write(state, project, agent, *standing.emptied(known, state.now, holds=agent in _held(state, project)))
+    _write(state, project, agent, *standing.emptied(known, state.now, holds=agent in state.held_in(project)))
     return _agent(state, project, agent)
 
 
@@ -78,7 +78,7 @@ def watch(state: State) -> int:
 
 def _watch(state: State, project: str, agent: str) -> int:
     known = state.agents[project, agent]
-    holds = known.draining_at is not None and agent in _held(state, project)
+    holds = known.draining_at is not None and agent in state.held_in(project)
     after, events = standing.watched(known, state.now, holds=holds)
     _write(state, project, agent, after, events)
     return len(events)
@@ -89,7 +89,7 @@ def _watch(state: State, project: str, agent: str) -> int:
 
 def agents(state: State, project: str, since: int | None = None) -> list[Agent]:
     """All that are known, or were heard of since then, by id."""
-    held = _held(state, project)
+    held = state.held_in(project)
     return [
         standing.agent_of(agent, known, held.get(agent, ()))
         for (home, agent), known in sorted(state.agents.items())
@@ -98,7 +98,7 @@ def agents(state: State, project: str, since: int | None = None) -> list[Agent]:
 
 
 def _agent(state: State, project: str, agent: str) -> Agent:
-    return standing.agent_of(agent, state.agents[project, agent], _held(state, project).get(agent, ()))
+    return standing.agent_of(agent, state.agents[project, agent], state.held_in(project).get(agent, ()))
 
 
 def _get(state: State, project: str, agent: str) -> Known:
@@ -106,16 +106,6 @@ def _get(state: State, project: str, agent: str) -> Known:
     if known is None:
         raise standing.no_agent(agent)
     return known
-
-
-def _held(state: State, project: str) -> dict[str, list[str]]:
-    """The tasks that each agent holds, in the order they were added."""
-    held: dict[str, list[str]] = {}
-    for number in sorted(number for _, number in state.leases):
-        record = state.numbered[number]
-        if record.agent is not None and record.spec.project == project:
-            held.setdefault(record.agent, []).append(record.id)
-    return held
 
 
 def _write(state: State, project: str, agent: str, known: Known, events: list[str], reason: str | None = None) -> None:

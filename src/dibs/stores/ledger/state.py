@@ -381,6 +381,15 @@ class State:
         """Whatever is held, or was cancelled while it was held and is not written yet."""
         return [record for record in self.tasks.values() if record.held or record.unwritten]
 
+    def held_in(self, project: str) -> dict[str, list[str]]:
+        """The tasks that each agent holds, in the order they were added."""
+        held: dict[str, list[str]] = {}
+        for number in sorted(number for _, number in self.leases):
+            record = self.numbered[number]
+            if record.agent is not None and record.spec.project == project:
+                held.setdefault(record.agent, []).append(record.id)
+        return held
+
     def caused_by(self, task_id: str) -> list[Record]:
         """Those that ended because of this task, in insertion order."""
         return [record for record in self.tasks.values() if record.cause == task_id]

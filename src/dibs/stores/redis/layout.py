@@ -212,7 +212,7 @@ class _New(Struct, array_like=True, gc=False):
 
 
 class _Claim(Struct, array_like=True, gc=False):
-    """What `claim.lua` does."""
+    """What `claim.lua` and `renew.lua` do."""
 
     status: str
     fence: int
@@ -222,6 +222,7 @@ class _Claim(Struct, array_like=True, gc=False):
     at: int
     timeout_at: int | bool
     model: str
+    renewed_at: int | None = None
 
 
 class _End(Struct, array_like=True, gc=False):
@@ -265,6 +266,20 @@ def in_full(fields: Fields) -> Fields:
     return full
 
 
+HOLDING = (b"kind", b"agent", b"new", b"claim")
+"""The fields that tell who holds a task."""
+
+
+def holding(values: list[bytes | None]) -> tuple[str, str | None]:
+    """The project of a task, and who holds it; from these fields."""
+    kind, agent, added, claim = values
+    if added is not None:
+        kind = new.decode(added).kind.encode()
+        agent = None if claim is None else _claim.decode(claim).agent.encode()
+    project, _ = msgspec.json.decode((kind or b"")[:-1] + b"]", type=tuple[str, str])
+    return project, None if agent is None else agent.decode()
+
+
 def _write_claim(full: Fields, claim: _Claim) -> None:
     at = b"%d" % claim.at
     full |= {
@@ -284,6 +299,10 @@ def _write_claim(full: Fields, claim: _Claim) -> None:
         full[b"timeout_at"] = b"%d" % claim.timeout_at
     if claim.model:
         full[b"model"] = claim.model.encode()
+    if claim.renewed_at is not None:
+        full[b"renewed_at"] = full[b"updated_at"] = b"%d" % claim.renewed_at
+        if claim.status == Status.RUNNING:
+            full[b"confirmed"] = b"1"
 
 
 def _write_end(full: Fields, end: _End) -> None:
@@ -302,8 +321,8 @@ def _write_end(full: Fields, end: _End) -> None:
     )
     full |= {b"status": b"completed", b"attempts": b"1", b"completed_at": at, b"updated_at": at}
     full[ENDINGS + full[b"fence"]] = encode(ended)
-    full.pop(b"lease_expires_at")
-    full.pop(b"timeout_at", None)
+    for name in (b"lease_expires_at", b"timeout_at", b"confirmed"):
+        full.pop(name, None)
 
 
 def task_record(fields: Mapping[bytes, bytes], lanes: Callable[[int], LaneKey]) -> Record:

@@ -1,4 +1,4 @@
-"""What most calls are, in one script each: adding standalone tasks, claiming where no gate is, completing.
+"""What most calls are, in one script each: adding standalone tasks, claiming where no gate is, renewing, completing.
 
 The scripts do to a plain task what the ledger does, and say so when they meet another; then the ledger does it. What
 they need to know of lanes and gates is remembered here, with its version: a script refuses when that is no longer true.
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct, field
 
-from dibs.model.claim import Settled
+from dibs.model.claim import News, Settled
+from dibs.model.instants import from_micros
 from dibs.rules import agents as agent_rules
 from dibs.rules import closing, matching
 from dibs.stores import agents as standing
-from dibs.stores.ledger import pausing, providers
+from dibs.stores.ledger import pausing, providers, registry
 from dibs.stores.ledger.claiming import may_serve
 from dibs.stores.ledger.snapshots import claim_of
 from dibs.stores.plain import is_typical, snapshots
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from dibs.stores.redis.engine import Engine, Line
     from dibs.stores.redis.keys import Keys
     from dibs.stores.redis.working import Working
-    from dibs.stores.values import ClaimRequest, Draft, Settlement
+    from dibs.stores.values import ClaimRequest, Draft, Renewal, Settlement
 
     Look = Callable[[Callable[[Any], Any]], Any]
 
@@ -46,6 +47,8 @@ NEVER = 1 << 62
 UNKNOWN = b"unknown"
 _ASKS = 20
 """How often a script is told the newest gates before the ledger does it."""
+BUSY_S = 2.0
+"""How long a script waits for whoever has the turn."""
 
 
 class Way(Struct):
@@ -80,6 +83,8 @@ class Quick:
         self._now = now
         self._fake = fake
         self._gates = Gates()
+        self._heard: dict[bytes, int] = {}
+        """When agents that renew were last written down."""
 
     # Adding
 
@@ -174,6 +179,49 @@ class Quick:
             way = gates.ways[name] = self._look(lambda state: _way_of(state, request))
         return way
 
+    # Renewing
+
+    def renew(self, renewals: Sequence[Renewal]) -> list[News] | None:
+        """Extend leases. Whoever renews is heard of, too."""
+        if not renewals or not all(_only_renews(renewal) for renewal in renewals):
+            return None
+
+        def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
+            if not gates.completes:
+                return None
+            return [
+                part
+                for renewal in renewals
+                for part in (renewal.task_id, renewal.fence, "" if renewal.lease_s is None else repr(renewal.lease_s))
+            ]
+
+        reply = self._call("renew", arguments)
+        if reply is None or reply[0] == b"done":
+            return None
+        self._hear(renewals, reply[3::2])
+        return [News(lease_expires_at=from_micros(int(ends))) for ends in reply[2::2]]
+
+    def _hear(self, renewals: Sequence[Renewal], agents: Sequence[bytes]) -> None:
+        """Write down who was heard of, as often as that is worth writing."""
+        now = self._now()
+        late = {
+            agent: renewal.task_id
+            for agent, renewal in zip(agents, renewals, strict=True)
+            if agent_rules.is_worth_writing(self._heard.get(agent, 0), now)
+        }
+        if not late:
+            return
+
+        def hear(state: Working) -> None:
+            for task_id in late.values():
+                if task_id in state.tasks:
+                    registry.hear_renewal(state, state.tasks[task_id])
+
+        self._step(hear)
+        if len(self._heard) > 1000:
+            self._heard.clear()
+        self._heard.update(dict.fromkeys(late, now))
+
     # Completing
 
     def settle(self, settlements: Sequence[Settlement]) -> list[Settled] | None:
@@ -204,27 +252,28 @@ class Quick:
     def _call(self, name: str, arguments: Callable[[Gates], Any]) -> list[Any] | None:
         """Run a script with what is known; None: the ledger must do it."""
         me = os.urandom(9).hex()
-        learned = False
-        for _ in range(_ASKS):
+        learned, busy_s = 0, 0.0
+        while True:
             given = arguments(self._gates)
             if given is None:
                 if learned or (name != "add" and self._gates.version != UNKNOWN):
                     return None
                 # A lane that nobody has told us of may be there by now.
                 self._learn()
-                learned = True
+                learned += 1
                 continue
             reply = self._engine.run(lambda line: self._say(line, name, me, given))  # noqa: B023
             if reply[0] in (b"ok", b"done"):
                 return reply
-            if reply[0] == b"slow":
+            if reply[0] == b"slow" or learned > _ASKS or busy_s > BUSY_S:
                 return None
             if reply[0] == b"gates":
                 self._learn()
-                learned = True
+                learned += 1
             else:
+                # Whoever has the turn is done in a few milliseconds.
                 time.sleep(0.0005)
-        return None
+                busy_s += 0.0005
 
     def _say(self, line: Line, name: str, me: str, given: Sequence[str | bytes | int | float]) -> list[Any]:
         now = self._now() if self._fake else ""
@@ -251,8 +300,10 @@ def _way_of(state: Working, request: ClaimRequest) -> Way:
     known = state.agents.get((request.project, request.agent))
     if known is None:
         return Way(None, state.now)
-    if known.rule is not None or state.budgets:
+    rule = known.rule
+    if state.budgets or (rule is not None and (rule.draining or rule.registered.max_concurrent is not None)):
         return Way(None, NEVER)
+    request = standing.as_registered(request, rule)
     if standing.heard(known, Offer(request.capabilities, request.types, request.models), state.now) is not None:
         return Way(None, state.now)
     served = [lane for lane in state.lane_ids if may_serve(lane, request)]
@@ -292,6 +343,11 @@ def _kind(draft: Draft, lane: int) -> list[Any]:
     if task.expects is not None:
         common += ("expects", msgspec.json.encode(task.expects))
     return common
+
+
+def _only_renews(renewal: Renewal) -> bool:
+    """Whether it tells nothing new."""
+    return renewal.progress is None and renewal.note is None and renewal.usage is None
 
 
 def _completion(settlement: Settlement) -> tuple[str | bytes | int | float, ...]:

@@ -8,7 +8,7 @@ from hashlib import sha1
 
 from msgspec import Struct
 
-QUICK = frozenset({"add", "claim", "settle"})
+QUICK = frozenset({"add", "claim", "renew", "settle"})
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "scripts")
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
     from dibs.errors import DibsError
-    from dibs.model.claim import Settled
+    from dibs.model.claim import News, Settled
     from dibs.stores.ledger.state import State
     from dibs.stores.redis.engine import Line
     from dibs.stores.redis.reading import Command
-    from dibs.stores.values import Claimed, ClaimRequest, Settlement
+    from dibs.stores.values import Claimed, ClaimRequest, Renewal, Settlement
 
 T = TypeVar("T")
 
@@ -112,7 +112,8 @@ class RedisStore(LedgerStore):
             reader: Reader | None = None
             try:
                 reader = Reader(line, self._keys.meta, expected)
-                state = Working(reader, self._keys, self._at(reader))
+                state = Working(reader, self._keys, self._at(reader), moves=True)
+                state.will_read(tasks=tasks)
                 answer = step(state)
                 locks.follow(state)
                 dags.follow(state)
@@ -127,10 +128,14 @@ class RedisStore(LedgerStore):
             expected = reader.asked
             return False
 
-        while not self._engine.run(attempt):
-            looks += 1
+        try:
+            while not self._engine.run(attempt):
+                looks += 1
+                if looks >= PATIENCE:
+                    self._engine.run(lambda line: self._wait_for_turn(line, me))
+        finally:
             if looks >= PATIENCE:
-                self._engine.run(lambda line: self._wait_for_turn(line, me))
+                self._engine.run(lambda line: line.call(script("release"), [self._keys.turn], [me]))
         return answer  # type: ignore[no-any-return]
 
     def _commit(self, line: Line, version: bytes | None, me: str, changes: list[Command]) -> bool:
@@ -195,6 +200,16 @@ class RedisStore(LedgerStore):
     def _claim(self, request: ClaimRequest) -> Claimed:
         found = self._quick.claim(request)
         return self._take_step(lambda state: claiming.claim(state, request)) if found is None else found
+
+    async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+        return await self._do(lambda: self._renew(renewals))
+
+    def _renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+        found = self._quick.renew(renewals)
+        if found is None:
+            ids = [renewal.task_id for renewal in renewals]
+            return self._take_step(lambda state: [settling.renew(state, renewal) for renewal in renewals], ids)
+        return [*found]
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
         return await self._do(lambda: self._settle(settlements))

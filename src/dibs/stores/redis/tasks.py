@@ -44,6 +44,9 @@ class Tasks(Derived[str, Record]):
             if fields:
                 record = self._now[task_id] = layout.task_record(layout.in_full(fields), self._state.lane_ids.lane)
                 self._state.loaded(record)
+        if self._state.moves:
+            # Whoever moves a task counts it in its dag.
+            self._state.dags.expect([self._now[task_id].dag_id for task_id in new if task_id in self._now])
 
     def _load(self, task_id: str) -> Record | None:
         if task_id not in self._before:
@@ -55,6 +58,10 @@ class Tasks(Derived[str, Record]):
         if record is None:
             raise KeyError(task_id)
         return record
+
+    def seen(self, task_id: str) -> Record | None:
+        """A task, if somebody has looked at it."""
+        return self._now.get(task_id)
 
     def add(self, record: Record) -> None:
         self._before.setdefault(record.id, {})

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dibs.model.event import Event
-    from dibs.stores.ledger.state import BudgetRecord, LockRecord
+    from dibs.stores.ledger.state import BudgetRecord, DagRecord, LockRecord
     from dibs.stores.redis.keys import Keys
     from dibs.stores.redis.reading import Command, Reader
     from dibs.stores.values import LaneKey
@@ -51,10 +51,11 @@ P = TypeVar("P", bound=_Kept)
 
 
 class Working(State):
-    """Everything a namespace knows, as far as one step looks at it."""
+    """Everything a namespace knows, as far as one step looks at it. `moves`: it is to change something."""
 
-    def __init__(self, reader: Reader, keys: Keys, now: int) -> None:
+    def __init__(self, reader: Reader, keys: Keys, now: int, *, moves: bool = False) -> None:
         super().__init__(lambda: now)
+        self.moves = moves
         self.reader = reader
         self.where = keys
         self._meta = as_dict(reader.ask("HGETALL", keys.meta))
@@ -91,7 +92,7 @@ class Working(State):
             Inquiries(self),
         )
 
-        self.dags = self._keep(Table(reader, keys.dag, layout.dag_fields, layout.dag_record))
+        self.dags: Table[str, DagRecord] = self._keep(Table(reader, keys.dag, layout.dag_fields, layout.dag_record))
         self.locks: Table[Name, LockRecord] = self._keep(
             Table(reader, _of(keys.lock), layout.lock_fields, layout.lock_record, keys.locks)
         )
@@ -212,6 +213,18 @@ class Working(State):
 
     def occupied(self) -> list[Record]:
         return self._in_order("leases") + self._in_order("stopping")
+
+    def held_in(self, project: str) -> dict[str, list[str]]:
+        numbers = sorted(self.order("leases").numbers())
+        ids = [self._ids[number] for number in numbers]
+        rows = self.reader.ask_all([("HMGET", self.where.task(task_id), *layout.HOLDING) for task_id in ids])
+        held: dict[str, list[str]] = {}
+        for task_id, row in zip(ids, rows, strict=True):
+            record = self.tasks.seen(task_id)
+            home, agent = layout.holding(row) if record is None else (record.spec.project, record.agent)
+            if home == project and agent is not None:
+                held.setdefault(agent, []).append(task_id)
+        return held
 
     def caused_by(self, task_id: str) -> list[Record]:
         return self._in_order(f"cause:{task_id}")
