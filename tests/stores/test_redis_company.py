@@ -147,6 +147,16 @@ def test_memory_that_is_full_refuses_what_is_new_and_changes_nothing(redis_serve
         assert len(queue.claim("a")) == 1
 
 
+def test_a_full_server_that_was_started_again_can_be_read(redis_server: RedisServer) -> None:
+    with dibs.connect_sync(redis_server.url()) as queue:
+        task = queue.add("work")
+    redis_server.restart(maxmemory="1")
+    with dibs.connect_sync(redis_server.url()) as queue:
+        assert queue.get(task.id).status == "ready"
+        with pytest.raises(dibs.Unavailable, match="has no memory left and wrote nothing"):
+            queue.add("work")
+
+
 def test_the_doctor_sees_the_server_as_it_is_now(redis_server: RedisServer) -> None:
     with dibs.connect_sync(redis_server.url()) as queue:
         store = queue.queue.store

@@ -64,6 +64,20 @@ def test_a_setting_that_does_not_exist_is_told(redis_program: str) -> None:
         pass
 
 
+def test_a_port_that_somebody_else_took_is_left_to_him(
+    redis_server: RedisServer, redis_program: str, tmp_path: Path
+) -> None:
+    other = RedisServer(tmp_path / "other", program=redis_program)
+    other.port = redis_server.port
+    try:
+        other.start()
+        assert other.port != redis_server.port
+        assert other.pid != redis_server.pid
+        assert other.execute("INFO", "server")["process_id"] == other.pid
+    finally:
+        other.destroy()
+
+
 def test_a_frozen_server_answers_when_it_is_thawed(redis_server: RedisServer) -> None:
     redis_server.freeze()
     with redis_server.client(socket_timeout=0.2, retry=None) as client, pytest.raises(redis.TimeoutError):

@@ -13,6 +13,8 @@ if not layout then
 end
 if redis.call('HGET', KEYS[1], 'run') ~= ARGV[2] or ARGV[2] == '' then
   local time = redis.call('TIME')
+  -- What deletes is taken when memory is full, and so is what follows it: who only reads must not be kept out.
+  redis.call('HDEL', KEYS[1], 'run')
   redis.call('HSET', KEYS[1], 'run', ARGV[2], 'floor', time[1] .. string.format('%06d', time[2]))
 end
 return tonumber(layout)
