@@ -7,87 +7,21 @@ from __future__ import annotations
 
 import itertools
 import os
-import random
-import signal
-import subprocess
-import sys
-import threading
 import time
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 import dibs
+from tests.proofs.fleet import Fleet, Producer, check, until_all_ended
 from tests.servers import postgres
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 TROUBLE_S = float(os.environ.get("DIBS_CHAOS_S", "40"))
-WORKERS = 8
 RESTART_EVERY_S = 10.0
 ENDINGS = ("fast", "immediate", "kill -9")
-
-
-class Fleet:
-    """Workers in processes of their own; one that is killed is followed by another."""
-
-    def __init__(self, url: str, folder: Path) -> None:
-        self._url = url
-        self.runs = folder / "runs.log"
-        self.said = folder / "workers.log"
-        self._draw = random.Random(11)
-        self._workers = [self._start() for _ in range(WORKERS)]
-        self.killed = 0
-
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dibs", "worker", "tests.proofs.chaos_app:app", "--url", self._url]
-        with self.said.open("ab") as said:
-            return subprocess.Popen(
-                [*command, "--concurrency", "4", "--lease", "5s"],
-                env={**os.environ, "CHAOS_LOG": str(self.runs)},
-                stdout=said,
-                stderr=said,
-                start_new_session=True,
-            )
-
-    def kill_one(self) -> None:
-        victim = self._draw.randrange(WORKERS)
-        self._end(self._workers[victim])
-        self._workers[victim] = self._start()
-        self.killed += 1
-
-    def end(self) -> None:
-        for worker in self._workers:
-            self._end(worker)
-
-    @staticmethod
-    def _end(worker: subprocess.Popen[bytes]) -> None:
-        os.killpg(worker.pid, signal.SIGKILL)
-        worker.wait()
-
-
-class Producer(threading.Thread):
-    """Adds tasks all the time. What `add` answered was accepted; an id it was not answered for may exist or not."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__()
-        self._url = url
-        self.accepted: list[str] = []
-        self.refused: list[str] = []
-        self.enough = threading.Event()
-
-    def run(self) -> None:
-        with dibs.connect_sync(self._url) as queue:
-            for i in itertools.count():
-                if self.enough.is_set():
-                    return
-                try:
-                    self.accepted += [task.id for task in queue.add_many([dibs.NewTask("steps", {"i": i})] * 4)]
-                except dibs.Unavailable as error:
-                    self.refused.append(str(error))
-                time.sleep(0.05)  # about 80 tasks a second
 
 
 def _in_trouble(server: postgres.Server, fleet: Fleet) -> int:
@@ -125,7 +59,7 @@ def test_workers_and_servers_that_die_all_the_time_lose_nothing_and_settle_nothi
             producer.enough.set()
             producer.join()
             with dibs.connect_sync(url) as queue:
-                _until_all_ended(queue)
+                until_all_ended(queue)
         finally:
             producer.enough.set()
             producer.join()
@@ -134,36 +68,4 @@ def test_workers_and_servers_that_die_all_the_time_lose_nothing_and_settle_nothi
         assert fleet.killed >= 10
         assert not producer.refused, "a server that is away for a second is waited for"
         with dibs.connect_sync(url) as queue:
-            _check(queue, set(producer.accepted), fleet)
-
-
-def _until_all_ended(queue: dibs.SyncQueue) -> None:
-    end = time.monotonic() + 180
-    while time.monotonic() < end:
-        counts = queue.stats().by_status
-        if set(counts) <= {"completed", "dead_lettered", "cancelled"}:
-            return
-        time.sleep(0.5)  # a look now and then
-    pytest.fail(f"not drained: {counts}")
-
-
-def _check(queue: dibs.SyncQueue, accepted: set[str], fleet: Fleet) -> None:
-    lines = [line.split(maxsplit=2) for line in fleet.runs.read_text().splitlines()]
-    errors = [line for line in lines if line[0] == "error"]
-    assert not errors, f"handlers were told of trouble: {errors[:3]}"
-    completions: Counter[str] = Counter()
-    cursor = 0
-    while batch := queue.read_events(cursor, 1_000):
-        completions.update(e.task_id for e in batch if e.type == "task.completed" and e.task_id)
-        assert not [e for e in batch if e.type == "task.dead_lettered"]
-        cursor = batch[-1].seq
-    assert accepted <= set(completions), "what was accepted was done"
-    assert set(completions.values()) == {1}, "and settled once"
-    assert queue.stats().by_status == {"completed": len(completions)}
-    ran = Counter(line[1] for line in lines if line[0] == "ran")
-    assert set(completions) <= set(ran), "the count outside the store knows every task"
-    paid = Counter(line[1] for line in lines if line[0] == "paid")
-    repeated = {task for task, count in paid.items() if count > ran[task]}
-    assert not repeated, "a step that was recorded is not paid for again"
-    said = fleet.said.read_text(errors="replace")
-    assert "Traceback" not in said, said[said.index("Traceback") :][:3_000]
+            check(queue, set(producer.accepted), fleet)

@@ -40,6 +40,13 @@ class Wire:
         """Cut the first connection on which a client sends this; only once."""
         self._awaited.append((message, how))
 
+    def close_door(self) -> None:
+        """Let nobody in any more; who is in stays."""
+        self._portal.run(self._close_door())
+
+    async def _close_door(self) -> None:
+        self._listening.close()
+
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
         try:

@@ -35,6 +35,8 @@ class Line:
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
+        self.is_in_doubt = False
+        """Whether a script was sent that may have been run, and nobody has said so."""
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
         """Ask several things in one round trip. An error is raised when all are read."""
@@ -54,10 +56,18 @@ class Line:
 
     def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | bytes | int | float]) -> Any:
         """Run a script; where the server has forgotten it, send it again."""
+        self.is_in_doubt = True
         try:
-            return self.send([("EVALSHA", script.digest, len(keys), *keys, *arguments)])[0]
-        except exceptions.NoScriptError:
-            return self.send([("EVAL", script.text, len(keys), *keys, *arguments)])[0]
+            try:
+                answer = self.send([("EVALSHA", script.digest, len(keys), *keys, *arguments)])[0]
+            except exceptions.NoScriptError:
+                answer = self.send([("EVAL", script.text, len(keys), *keys, *arguments)])[0]
+        except exceptions.ResponseError:
+            # It was refused; a script looks before it writes.
+            self.is_in_doubt = False
+            raise
+        self.is_in_doubt = False
+        return answer
 
 
 class Engine:
@@ -100,11 +110,7 @@ class Engine:
             connection = self._idle.pop()
             if connection._sock is not None:
                 return connection
-        if self._host is None:
-            opened = opening.opened(self.address, meta=self._keys.meta)
-            opened.client.close()
-            self._host, self.seen, self.warnings = opened.host, opened.seen, opened.warnings
-        connection = self.make_connection()
+        connection = self.make_connection(self._host or self._find())
         try:
             connection.connect()
             self._greet(Line(connection))
@@ -113,19 +119,25 @@ class Engine:
             raise
         return connection
 
+    def _find(self) -> tuple[str, int]:
+        """Where the server is that has the keys."""
+        opened = opening.opened(self.address, meta=self._keys.meta)
+        opened.client.close()
+        self._host, self.seen, self.warnings = opened.host, opened.seen, opened.warnings
+        return opened.host
+
     def look(self) -> opening.Seen:
         """What the server says of itself just now."""
         self.run(lambda _: None)  # finds it, wherever it has gone
-        assert self._host is not None
-        return opening.look_at(self._host, self.address, self._keys.meta)
+        return opening.look_at(self._host or self._find(), self.address, self._keys.meta)
 
-    def make_connection(self, **options: Any) -> Any:
-        """A connection that nobody has used, and that is not open yet."""
-        assert self._host is not None
+    def make_connection(self, host: tuple[str, int] | None = None, **options: Any) -> Any:
+        """A connection that nobody has used, and that is not open yet. Another thread may just have lost the server."""
+        host = host or self._host or self._find()
         settings = opening.connection_options(self.address)
         kind = SSLConnection if settings.pop("ssl", False) else Connection
         settings = {"socket_timeout": ANSWER_S, **settings, **options}
-        return kind(host=self._host[0], port=self._host[1], **settings)
+        return kind(host=host[0], port=host[1], **settings)
 
     def _greet(self, line: Line) -> None:
         try:
@@ -138,7 +150,9 @@ class Engine:
     def run(self, work: Callable[[Line], T]) -> T:
         """Do something that may be repeated. While the server is away, wait for it."""
         delay_s, until = 0.02, time.monotonic() + GIVE_UP_S
+        is_in_doubt = False
         while True:
+            line = None
             try:
                 with self.line() as line:
                     return work(line)
@@ -147,8 +161,9 @@ class Engine:
                 if self.closed or not passing:
                     failure = trouble.told(error, self.address)
                     raise failure from failure.__cause__
+                is_in_doubt = is_in_doubt or (line is not None and line.is_in_doubt)
                 if time.monotonic() > until:
-                    failure = trouble.away(error, self.address)
+                    failure = (trouble.in_doubt if is_in_doubt else trouble.away)(error, self.address)
                     raise failure from failure.__cause__
                 self._host = None
                 self.drop()

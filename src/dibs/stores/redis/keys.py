@@ -7,6 +7,9 @@ meet another key. Nothing here has a time to live; `prune` deletes what has ende
 
 from __future__ import annotations
 
+FAMILIES = ("t", "in", "out", "ch", "d", "m", "lock", "budget", "o")
+"""The words before names from outside."""
+
 
 class Keys:
     """The keys of one namespace; `prefix` ends with a colon."""
@@ -69,6 +72,11 @@ class Keys:
 
         self.channel = prefix + "news"
         """Channel: somebody committed something."""
+
+    def knows(self, key: str) -> bool:
+        """Whether this is the name of one of these keys."""
+        rest = key.removeprefix(self.prefix)
+        return rest.partition(":")[0] in FAMILIES if ":" in rest else key != self.channel and key in vars(self).values()
 
     def task(self, task_id: str) -> str:
         """Hash: all of a task but its edges. As long as retention after its end."""

@@ -120,9 +120,7 @@ class Quick:
         reply = self._call("add", arguments)
         if reply is None:
             return None
-        if reply[0] == b"done":
-            return self._now()
-        return int(reply[1])
+        return int(float(reply[1]))
 
     def _open_lanes(self, drafts: list[Draft]) -> None:
         """Give lanes that are new their numbers."""
@@ -153,7 +151,7 @@ class Quick:
 
         reply = self._call("claim", arguments)
         if reply is not None and reply[0] == b"done":
-            return self._claimed_before(request, reply[1])
+            return self._claimed_before(request, reply[2])
         if reply is None or len(reply) == 2:
             # Nothing is there: the ledger knows when something will be.
             return None
@@ -254,15 +252,17 @@ class Quick:
         me = os.urandom(9).hex()
         learned, busy_s = 0, 0.0
         while True:
-            given = arguments(self._gates)
+            # What is sent and its version belong together: another thread may learn something meanwhile.
+            gates = self._gates
+            given = arguments(gates)
             if given is None:
-                if learned or (name != "add" and self._gates.version != UNKNOWN):
+                if learned or (name != "add" and gates.version != UNKNOWN):
                     return None
                 # A lane that nobody has told us of may be there by now.
                 self._learn()
                 learned += 1
                 continue
-            reply = self._engine.run(lambda line: self._say(line, name, me, given))  # noqa: B023
+            reply = self._engine.run(lambda line: self._say(line, name, gates.version, me, given))  # noqa: B023
             if reply[0] in (b"ok", b"done"):
                 return reply
             if reply[0] == b"slow" or learned > _ASKS or busy_s > BUSY_S:
@@ -275,9 +275,11 @@ class Quick:
                 time.sleep(0.0005)
                 busy_s += 0.0005
 
-    def _say(self, line: Line, name: str, me: str, given: Sequence[str | bytes | int | float]) -> list[Any]:
+    def _say(
+        self, line: Line, name: str, gates: bytes, me: str, given: Sequence[str | bytes | int | float]
+    ) -> list[Any]:
         now = self._now() if self._fake else ""
-        reply: list[Any] = line.call(script(name), [self._keys.meta], [now, self._gates.version, me, *given])
+        reply: list[Any] = line.call(script(name), [self._keys.meta], [now, gates, me, *given])
         if reply[0] in (b"ok", b"done"):
             self._engine.confirm(line)
         return reply

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dibs.stores.ledger import claiming, dags, inserting, locks, settling, timing
 from dibs.stores.ledger.store import LedgerStore
 from dibs.stores.plain import is_plain
+from dibs.stores.redis import checking
 from dibs.stores.redis.address import Address
 from dibs.stores.redis.advising import advice
 from dibs.stores.redis.consuming import Consumer
@@ -105,13 +107,21 @@ class RedisStore(LedgerStore):
         me = os.urandom(9).hex()
         expected = [*Working.usual(self._keys), *Working.around(self._keys, tasks)]
         looks = 0
+        has_turn = False
         answer: Any = None
+        unanswered: dict[str, T] = {}
+        """Writes of which nobody knows whether they were committed, and what to answer if so."""
 
         def attempt(line: Line) -> bool:
-            nonlocal expected, answer
+            nonlocal expected, answer, has_turn
             reader: Reader | None = None
+            in_doubt = {("ZSCORE", self._keys.done, name): known for name, known in unanswered.items()}
             try:
-                reader = Reader(line, self._keys.meta, expected)
+                reader = Reader(line, self._keys.meta, [*expected, *in_doubt])
+                for question, known in in_doubt.items():
+                    if reader.ask(*question) is not None:
+                        answer, has_turn = known, False
+                        return True
                 state = Working(reader, self._keys, self._at(reader), moves=True)
                 state.will_read(tasks=tasks)
                 answer = step(state)
@@ -123,25 +133,30 @@ class RedisStore(LedgerStore):
                 return False
             if not changes:
                 return True
-            if self._commit(line, reader.version, me, changes):
-                return True
+            name = f"{me}:{looks}:{len(unanswered)}"
+            unanswered[name] = answer
+            is_done = self._commit(line, reader.version, me, name, changes)
+            del unanswered[name]
+            if is_done:
+                has_turn = False
             expected = reader.asked
-            return False
+            return is_done
 
         try:
             while not self._engine.run(attempt):
                 looks += 1
                 if looks >= PATIENCE:
+                    has_turn = True
                     self._engine.run(lambda line: self._wait_for_turn(line, me))
         finally:
-            if looks >= PATIENCE:
-                self._engine.run(lambda line: line.call(script("release"), [self._keys.turn], [me]))
+            if has_turn:
+                self._let_go(me)
         return answer  # type: ignore[no-any-return]
 
-    def _commit(self, line: Line, version: bytes | None, me: str, changes: list[Command]) -> bool:
+    def _commit(self, line: Line, version: bytes | None, me: str, name: str, changes: list[Command]) -> bool:
         keys = [self._keys.meta, self._keys.turn, self._keys.done, self._keys.taken]
         reply = line.call(
-            script("commit"), keys, [version or b"", me, me, self.now(), self._keys.channel, *packed(changes)]
+            script("commit"), keys, [version or b"", me, name, self.now(), self._keys.channel, *packed(changes)]
         )
         if reply == b"busy":
             time.sleep(0.001)
@@ -157,6 +172,11 @@ class RedisStore(LedgerStore):
             if line.send([("SET", self._keys.turn, me, "NX", "PX", TURN_MS)])[0] is not None:
                 return
             time.sleep(0.001)
+
+    def _let_go(self, me: str) -> None:
+        """Give back a turn that led to nothing. Where that fails, it ends by itself."""
+        with suppress(Exception), self._engine.line() as line:
+            line.call(script("let_go"), [self._keys.turn], [me])
 
     def _take_look(self, look: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
         """See it as it was at one moment; what is never still for long enough, as it was while looking."""
@@ -278,7 +298,13 @@ class RedisStore(LedgerStore):
 
     async def check(self) -> list[str]:
         seen = await self._do(self._engine.look)
-        return [*reasons_against(seen, self._address), *await super().check()]
+        found = await self._look(_wrong)
+        if found:
+            # Where others write all the time, what is seen is never of one moment: what is wrong stays wrong.
+            again = set(await self._look(_wrong))
+            found = [sentence for sentence in found if sentence in again]
+        # The ledger looks at tasks wherever keys lead it: they must be sound for that.
+        return [*reasons_against(seen, self._address), *(found or await super().check())]
 
     async def advise(self) -> list[str]:
         return advice(await self._do(self._engine.look), self._address)
@@ -289,6 +315,11 @@ class RedisStore(LedgerStore):
             self._threads.shutdown(wait=True)
             self._threads = None
         self._engine.close()
+
+
+def _wrong(state: State) -> list[str]:
+    assert isinstance(state, Working)
+    return checking.wrong(state)
 
 
 def _micros() -> int:

@@ -3,8 +3,8 @@
 -- KEYS  1 meta
 -- ARGV  1 now in micros ('' : by the server's clock)  2 the version of the gates that the caller knows
 --       3 the name of this write
--- Reply {'busy'} (it is another's turn) | {'gates'} (look at lanes and gates again)
---       | {'done', what was taken} (this very write was committed before)
+-- Reply {'done', when, what was taken} (this very write was committed before) | {'busy'} (it is another's turn)
+--       | {'gates'} (look at lanes and gates again)
 --
 -- A quick script looks at everything before it writes anything. When it meets what only the ledger can judge it
 -- replies 'slow', and nothing has happened. What a call to the server costs is mostly the call: many tasks share one
@@ -18,11 +18,13 @@ if not now then
 end
 local at = string.format('%.0f', now)
 
+-- First of all: who asks again after an answer was lost must not be told anything else.
+local done = redis.call('ZSCORE', prefix .. 'done', ARGV[3])
+if done then
+  return {'done', done, redis.call('HGET', prefix .. 'taken', ARGV[3])}
+end
 if redis.call('EXISTS', prefix .. 'turn') == 1 then
   return {'busy'}
-end
-if redis.call('ZSCORE', prefix .. 'done', ARGV[3]) then
-  return {'done', redis.call('HGET', prefix .. 'taken', ARGV[3])}
 end
 if (redis.call('HGET', KEYS[1], 'gates') or '') ~= ARGV[2] then
   return {'gates'}
