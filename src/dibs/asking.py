@@ -48,7 +48,7 @@ def ask(
         questions.check_default(None if form is None else decode(form), decode(fallback))
         if timeout is None:
             raise Invalid(
-                "default is the answer after timeout; say how long to wait for a better one.", field="timeout"
+                "default is the answer after `timeout`; say how long to wait for a better one.", field="timeout"
             )
     whom = optional(assignee, "assignee")
     digest = blake2b(encode([text, None if form is None else form.decode(), whom]), digest_size=16).hexdigest()

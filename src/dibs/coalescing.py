@@ -1,7 +1,8 @@
 """The verbs that end a claim and its group together, in one commit. `Queue` has them.
 
 One by one, the claims in `claim.group` are settled like any other. What a group used is told of its first; of the
-others it is nothing then, so that it is counted once.
+others it is nothing then, so that it is counted once. Whoever has no claim at hand, such as a shell, names id and fence
+of each.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from dibs.errors import DibsError
     from dibs.model.claim import Settled
     from dibs.queue import Queue
+    from dibs.requests import Held
     from dibs.stores.values import Settlement
 
 
@@ -29,7 +31,7 @@ class Coalescing:
 
     async def complete_group(
         self,
-        claim: Claim,
+        claim: Claim | Sequence[Held],
         output: Any = None,
         *,
         cost: float | None = None,
@@ -37,31 +39,35 @@ class Coalescing:
         tokens_out: int | None = None,
         turns: int | None = None,
         model: str | None = None,
+        tokens_cached: int | None = None,
+        tokens_cache_written: int | None = None,
         decision: Any = None,
     ) -> list[Settled | DibsError]:
-        """As `complete`, for a claim and all in its group: the same output for each.
+        """As `complete`, for a claim and all in its group, or for all of a list: the same output for each.
 
         An answer or an error each, the claim's own first. Each output is checked against what its own task expects.
         What was settled one by one before is answered as settling it again is.
         """
         queue = cast("Queue", self)
-        used = await queue._used(claim, cost, tokens_in, tokens_out, turns, model, None, None)
+        claims = await _members(queue, claim)
+        cached = (tokens_cached, tokens_cache_written)
+        used = await queue._used(claims[0], cost, tokens_in, tokens_out, turns, model, *cached)
         settlements: list[Settlement] = []
         refused: dict[str, DibsError] = {}
-        for each, share in _shared(claim, used):
+        for each, share in _shared(claims, used):
             over = await queue._over_limit(each, share)
             done = settling.completed(each, output, usage=share, decision=decision, over=over)
-            others = [other for other in (claim, *claim.group) if other is not each]
+            others = [other for other in claims if other is not each]
             try:
                 settlements.append(await queue._checked(each, done, beside=others))
             except (Conflict, NotFound) as error:
                 refused[each.task.id] = error
         answers = iter(await queue.settle(settlements))
-        return [refused.get(each.task.id) or next(answers) for each in (claim, *claim.group)]
+        return [refused.get(each.task.id) or next(answers) for each in claims]
 
     async def fail_group(
         self,
-        claim: Claim,
+        claim: Claim | Sequence[Held],
         error: str,
         *,
         reason: str = "error",
@@ -73,15 +79,19 @@ class Coalescing:
         tokens_out: int | None = None,
         turns: int | None = None,
         model: str | None = None,
+        tokens_cached: int | None = None,
+        tokens_cache_written: int | None = None,
     ) -> list[Settled | DibsError]:
         """As `fail`, for a claim and all in its group. Each goes by its own retry policy; those with equal ones come
         back at the same moment, and so together."""
         queue = cast("Queue", self)
         told = failure(error, reason=reason, retry=retry, retry_after=retry_after, exit_code=exit_code)
-        used = await queue._used(claim, cost, tokens_in, tokens_out, turns, model, None, None)
+        claims = await _members(queue, claim)
+        cached = (tokens_cached, tokens_cache_written)
+        used = await queue._used(claims[0], cost, tokens_in, tokens_out, turns, model, *cached)
         draw, now = queue.draw(), queue.store.now()
         settlements = []
-        for each, share in _shared(claim, used):
+        for each, share in _shared(claims, used):
             failed = settling.failed(
                 each,
                 **told,
@@ -94,11 +104,12 @@ class Coalescing:
             settlements.append(failed)
         return await queue.settle(settlements)
 
-    async def release_group(self, claim: Claim, *, delay: Any = 0) -> list[Settled | DibsError]:
+    async def release_group(self, claim: Claim | Sequence[Held], *, delay: Any = 0) -> list[Settled | DibsError]:
         """As `release`, for a claim and all in its group."""
         delay_s = validation.duration_s(delay, "delay", high=MAX_DELAY_S)
-        settlements = [settling.released(each, delay_s=delay_s) for each, _ in _shared(claim, None)]
-        return await cast("Queue", self).settle(settlements)
+        queue = cast("Queue", self)
+        settlements = [settling.released(each, delay_s=delay_s) for each in await _members(queue, claim)]
+        return await queue.settle(settlements)
 
 
 def share_of(used: Usage | None) -> Usage | None:
@@ -119,9 +130,20 @@ def with_groups(claims: Sequence[Claim]) -> list[Claim]:
     return [each for claim in claims for each in (claim, *claim.group)]
 
 
-def _shared(claim: Claim, used: Usage | None) -> list[tuple[Claim, Usage | None]]:
+async def _members(queue: Queue, claim: Claim | Sequence[Held]) -> list[Claim]:
+    """The claims of a group, the first one first."""
+    if isinstance(claim, Claim):
+        return [claim, *claim.group]
+    if not isinstance(claim, (list, tuple)) or not claim or isinstance(claim[0], str):
+        what = "a group is settled by the claim that `claim` answered, or by id and fence of each of its tasks."
+        raise Invalid(what, field="claim")
+    members = [await queue._snapshot(each) for each in claim]
+    if len({member.task.id for member in members}) < len(members):
+        raise Invalid("a group has each of its tasks once.", field="claim")
+    return members
+
+
+def _shared(claims: Sequence[Claim], used: Usage | None) -> list[tuple[Claim, Usage | None]]:
     """The claims of a group, each with its share of what was used."""
-    if not isinstance(claim, Claim):
-        raise Invalid("a group is settled by the claim that `claim` answered, not by id and fence.", field="claim")
     share = share_of(used)
-    return [(claim, used), *((other, share) for other in claim.group)]
+    return [(claims[0], used), *((other, share) for other in claims[1:])]

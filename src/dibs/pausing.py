@@ -168,8 +168,8 @@ def _what(type: str | None, lane: int | None, agent: str | None, everything: boo
     given = [name for name, value in (("type", type), ("lane", lane), ("agent", agent)) if value is not None]
     given += ["everything"] * everything
     if len(given) != 1:
-        meant = f"not {' and '.join(given)}" if given else "or say everything"
-        raise Invalid(f"name one of type, lane and agent, {meant}.", field=given[1] if given else "type")
+        meant = f"not {' and '.join(f'`{name}`' for name in given)}" if given else "or say `everything`"
+        raise Invalid(f"name one of `type`, `lane` and `agent`, {meant}.", field=given[1] if given else "type")
     if given[0] == "lane":
         return "lane", str(validation.whole(lane, "lane", 1, 2**31 - 1))
     name = type if given[0] == "type" else agent

@@ -3,9 +3,9 @@
 Each verb is written once, as a coroutine. On an embedded store opened for blocking use it never suspends, so
 `dibs.sync` can drive it without an event loop.
 
-The life of a task is here: added, claimed, settled, steered, looked at. What surrounds it is in a file for each topic,
-and `Queue` has the verbs of all: `agents`, `artifacts`, `budgets`, `coalescing`, `deadletters`, `escalating`, `locks`,
-`pausing`, `people`, `rates`.
+The life of a task is here: added, claimed, settled, steered. What surrounds it is in a file for each topic, and `Queue`
+has the verbs of all: `agents`, `artifacts`, `budgets`, `coalescing`, `deadletters`, `escalating`, `journal`, `locks`,
+`pausing`, `people`, `rates`, `reading`, `spawning`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,22 @@ from dibs.artifacts.verbs import Artifacts
 from dibs.budgets import Budgets
 from dibs.coalescing import Coalescing, with_groups
 from dibs.deadletters import DeadLetters
-from dibs.errors import DibsError, Invalid, LeaseLost, NotFound
+from dibs.errors import DibsError, Invalid, LeaseLost
 from dibs.escalating import Escalating
+from dibs.journal import Journal
 from dibs.locks import Locks
 from dibs.model.claim import Claim, Claims, News, Settled
 from dibs.model.ids import JUDGES, new_id
-from dibs.model.status import FINAL, DagStatus, Status
+from dibs.model.status import FINAL, Status
 from dibs.model.task import Content, NewTask, Task
 from dibs.pausing import Pausing
 from dibs.people import People
 from dibs.plan import DagPlan
 from dibs.pricing import Prices
 from dibs.rates import Rates
+from dibs.reading import POLL_S, Reading, surveyed
 from dibs.requests import (
     MAX_DELAY_S,
-    MAX_LIMIT,
     MAX_NOTE_CHARS,
     MAX_WAIT_S,
     Held,
@@ -44,7 +45,6 @@ from dibs.requests import (
     claim_request,
     default_agent,
     failure,
-    from_when,
     get_task,
     held,
     id_of,
@@ -53,13 +53,12 @@ from dibs.requests import (
     raised,
 )
 from dibs.rules import budgets, graph, validation
+from dibs.spawning import Spawning
 from dibs.stores.values import (
     Claimed,
     ClaimRequest,
     DagDraft,
     Draft,
-    Entry,
-    Filter,
     Inserted,
     Insertion,
     LateDrafts,
@@ -71,24 +70,29 @@ from dibs.stores.values import (
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
-    from dibs.model.attempt import Attempt
     from dibs.model.dag import Dag
-    from dibs.model.event import Event
-    from dibs.model.metrics import Metrics
     from dibs.model.retry import Retry
-    from dibs.model.views import Page, Stats, Why
     from dibs.rules.retry import PoisonPolicy
     from dibs.stores.contract import Store
 
-POLL_S = 5.0
-"""How long a waiting claim sleeps at most when no news wakes it."""
 
-MAX_LOG_CHARS = 10_000
-
-
-class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Locks, Pausing, People, Rates):
+class Queue(
+    Agents,
+    Artifacts,
+    Budgets,
+    Coalescing,
+    DeadLetters,
+    Escalating,
+    Journal,
+    Locks,
+    Pausing,
+    People,
+    Rates,
+    Reading,
+    Spawning,
+):
     """A durable work queue on one store. Made by `dibs.connect`."""
 
     def __init__(
@@ -288,7 +292,7 @@ class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Loc
         )
         inserted = await self._insert(tasks, dag=draft, connection=connection)
         if inserted.dag is not None:
-            return _surveyed(inserted.dag)
+            return surveyed(inserted.dag)
         return await self.get_dag(inserted.dag_id or draft.id)
 
     def dag(self, title: str, **options: Any) -> DagPlan:
@@ -584,73 +588,6 @@ class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Loc
         [answer] = await self.settle([settlement])
         return raised(answer)
 
-    async def spawn(
-        self, claim: Held, tasks: Sequence[NewTask], wait: bool = False, *, name: str | None = None
-    ) -> list[Task]:
-        """Add tasks below a running one, once: the same call again, also by a later attempt, returns the same tasks.
-
-        With `wait` the claim ends here; the parent is pending until all of them ended, and is then claimed again with
-        their outputs in `claim.children`. `name` tells spawns apart; without it their content does.
-        """
-        return (await self.spawn_below(claim, tasks, wait=wait, name=name)).tasks
-
-    async def spawn_below(
-        self,
-        claim: Held,
-        tasks: Sequence[NewTask],
-        *,
-        wait: bool = False,
-        name: str | None = None,
-        used: Usage | None = None,
-    ) -> Inserted:
-        """As `spawn`, also saying whether the claim has ended."""
-        if not tasks:
-            raise Invalid("spawn needs at least one task.", field="tasks")
-        if any(task.dag is not None for task in tasks):
-            raise Invalid("spawned tasks are in the dag of their parent; leave dag out.", field="dag")
-        parent = (await self._snapshot(claim)).task
-        if parent.depth >= validation.MAX_SPAWN_DEPTH:
-            raise Invalid(
-                f"{parent.id} was itself spawned {parent.depth} levels deep; at most "
-                f"{validation.MAX_SPAWN_DEPTH} are allowed.",
-                field="depth",
-            )
-        task_id, fence = held(claim)
-        body = drafting.digest(tasks)
-        spawn = Spawn(
-            task_id=task_id,
-            fence=fence,
-            name=body if name is None else validation.text(name, "name"),
-            digest=body,
-            wait=wait,
-            max_children=validation.MAX_CHILDREN,
-            usage=used,
-        )
-        return await self._insert(tasks, spawn=spawn, parent=parent)
-
-    # Keeping
-
-    async def checkpoint(self, claim: Held, data: Any) -> None:
-        """Keep `data` for the next attempt of this task; it replaces the last checkpoint."""
-        value, _ = validation.clean(data)
-        body = validation.json_bytes(value, "data", max_bytes=validation.MAX_PAYLOAD_BYTES)
-        await self.record(claim, [Entry(kind="checkpoint", value=body)])
-
-    async def log(self, claim: Held, line: str) -> None:
-        """Append a line to the task's log; the last 1,000 are kept."""
-        text, _ = validation.clean_text(agent_text(line, "line"), MAX_LOG_CHARS)
-        body = validation.json_bytes(text, "line", max_bytes=validation.MAX_PAYLOAD_BYTES)
-        await self.record(claim, [Entry(kind="log", value=body)])
-
-    async def record(self, claim: Held, entries: Sequence[Entry]) -> list[Entry]:
-        """Write to the task's journal; what is recorded for each entry now."""
-        task_id, fence = held(claim)
-        return await self.store.write_journal(task_id, fence, entries)
-
-    async def journal(self, task_id: str) -> list[Entry]:
-        """The task's journal: steps, spawns, checkpoint, log lines."""
-        return await self.store.read_journal(task_id)
-
     # Steering
 
     async def cancel(self, target: Any, reason: str | None = None) -> list[str]:
@@ -695,137 +632,6 @@ class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Loc
             pruned += count
         return pruned
 
-    # Reading
-
-    async def get(self, task_id: Any) -> Task:
-        """The task as it is now."""
-        return await get_task(self.store, task_id)
-
-    async def get_dag(self, dag_id: Any) -> Dag:
-        """The dag with its tasks, edges, roots, leaves and critical path; also a standalone task's own.
-
-        Payloads and outputs above 64 KiB are named, as in `find`.
-        """
-        id = id_of(dag_id)
-        dag = await self.store.dag(id)
-        if dag is None:
-            raise NotFound(f"There is no dag {id}.", field="dag_id")
-        return _surveyed(dag)
-
-    async def history(self, task_id: Any) -> list[Attempt]:
-        """Every claim of the task that ended, oldest first."""
-        attempts = await self.store.history(id_of(task_id))
-        if not attempts:
-            await get_task(self.store, task_id, listed=True)
-        return attempts
-
-    async def wait(self, target: Any, timeout: Any = None) -> Any:
-        """The task or dag once it has ended. Raises TimeoutError if it has not within `timeout`."""
-        id = id_of(target)
-        patience = None if timeout is None else validation.duration_s(timeout, "timeout")
-        deadline = None if patience is None else time.monotonic() + patience
-        is_dag = id.startswith("dag_")
-        while True:
-            seen = await self.store.news()
-            found: Any = await self.get_dag(id) if is_dag else await get_task(self.store, id, listed=True)
-            if found.status in (_ENDED_DAG if is_dag else FINAL):
-                return found if is_dag else await self.get(id)
-            left = POLL_S if deadline is None else deadline - time.monotonic()
-            if left <= 0:
-                raise TimeoutError(f"{id} is still {found.status}")
-            await self.store.wait_for_news(seen, min(left, POLL_S))
-
-    async def find(
-        self,
-        status: str | Iterable[str] | None = None,
-        type: str | None = None,
-        tag: str | None = None,
-        dag: Any = None,
-        agent: str | None = None,
-        user: str | None = None,
-        text: str | None = None,
-        limit: int = 50,
-        cursor: str | None = None,
-    ) -> Page:
-        """Tasks that fit all that is given, newest first, a page at a time.
-
-        A payload or output above 64 KiB is `{"ref": "task:ID:output"}`, and not searched for `text`; `get` has it.
-        """
-        statuses: tuple[str, ...] | None = None
-        if status is not None:
-            if not isinstance(status, str) and not hasattr(status, "__iter__"):
-                raise Invalid(f"status must be a status or a list of them, not {status!r:.80}.", field="status")
-            statuses = (status,) if isinstance(status, str) else tuple(status)
-            known = set(Status)
-            for word in statuses:
-                if word not in known:
-                    raise Invalid(f"status must be one of {', '.join(Status)}, not {word!r}.", field="status")
-        wanted = Filter(
-            project=self.project,
-            status=statuses,
-            type=optional(type, "type"),
-            tag=optional(tag, "tag"),
-            dag=None if dag is None else id_of(dag, "dag"),
-            agent=optional(agent, "agent"),
-            user=optional(user, "user"),
-            text=optional(text, "text"),
-        )
-        return await self.store.find(wanted, validation.whole(limit, "limit", 1, MAX_LIMIT), optional(cursor, "cursor"))
-
-    async def why(self, task_id: Any) -> Why:
-        """Why the task is where it is, in one sentence, and what would help."""
-        from dibs.rules import why
-
-        task = await get_task(self.store, task_id, listed=True)
-        parents = await self.store.get(task.blocked_by, listed=True)
-        is_ready = task.status is Status.READY
-        pauses, breakers = await self._shut() if is_ready else ([], {})
-        known = [] if task.parked_on is None else await self.locks()
-        return why.explain(
-            task,
-            self.store.now(),
-            parents=[parent for parent in parents if parent],
-            agents=await self.store.agents(self.project) if is_ready else [],
-            pauses=pauses,
-            breaker=breakers.get(task.type),
-            limits=await self.store.backoffs(self.project) if is_ready else {},
-            slots=await self.type_slots() if is_ready else [],
-            rates=await self.rates() if is_ready else [],
-            questions=await self.questions_of(task) if task.status is Status.WAITING else [],
-            lock=next((lock for lock in known if lock.name == task.parked_on), None),
-            budget=await self._budget_in_the_way(task.parked_on or ""),
-            spending=await self.store.budgets(self.project) if is_ready else [],
-        )
-
-    async def stats(self) -> Stats:
-        """The queue at a glance: counts, lanes, agents."""
-        return await self.store.stats(self.project)
-
-    async def metrics(self, by: str = "type", since: Any = None) -> list[Metrics]:
-        """How it has been going, by `type`, `agent`, `model` or `day`: counts, waiting and run times, errors, cost.
-
-        `since`: an instant, or how long ago; without it everything that is still kept.
-        """
-        from dibs.rules.metrics import check_by
-
-        return await self.store.metrics(self.project, check_by(by), from_when(since, self.store.now()))
-
-    async def events(self, after: int | None = None) -> AsyncIterator[Event]:
-        """Everything that happened after `after` (None: from the oldest kept), then live, for ever."""
-        cursor = validation.whole(0 if after is None else after, "after", 0, 2**63 - 1)
-        while True:
-            seen = await self.store.news()
-            batch = await self.read_events(cursor)
-            for event in batch:
-                yield event
-                cursor = event.seq
-            if not batch:
-                await self.store.wait_for_news(seen, POLL_S)
-
-    async def read_events(self, after: int = 0, limit: int = 500) -> list[Event]:
-        """Up to `limit` events after `after`, without waiting."""
-        return await self.store.events(validation.whole(after, "after", 0, 2**63 - 1), limit)
-
     async def _snapshot(self, claim: Held) -> Claim:
         """The claim; where only (id, fence) is known, one made from what the store knows."""
         if isinstance(claim, Claim):
@@ -834,19 +640,6 @@ class Queue(Agents, Artifacts, Budgets, Coalescing, DeadLetters, Escalating, Loc
         task = await get_task(self.store, task_id, listed=True)
         previous = [attempt for attempt in await self.store.history(task_id) if attempt.fence < fence]
         return Claim(task=task, fence=fence, agent=task.agent or "", previous_attempts=previous[-10:])
-
-
-_ENDED_DAG = frozenset({DagStatus.COMPLETED, DagStatus.FAILED, DagStatus.CANCELLED})
-
-
-def _surveyed(dag: Dag) -> Dag:
-    """The dag with where it begins, where it ends, and the longest way between."""
-    nodes = [task.id for task in dag.tasks]
-    edges = [(edge.parent, edge.child) for edge in dag.edges if edge.kind != "child"]
-    dag.roots = graph.roots(nodes, edges)
-    dag.leaves = graph.leaves(nodes, edges)
-    dag.critical_path = graph.critical_path(nodes, edges)
-    return dag
 
 
 def _draw() -> float:

@@ -32,3 +32,14 @@ class Rates:
         kind = validation.text(type, "type")
         wanted = None if rate is None else rates.parse(rate, burst)
         return await self.store.set_rate(self.project, kind, wanted)
+
+    async def remove_rate(self, type: str) -> TypeRate:
+        """Hand out any number of tasks of a type again; the rate as it was. Raises NotFound."""
+        from dibs.rules.rates import no_rate
+
+        kind = validation.text(type, "type")
+        for rate in await self.store.rates(self.project):
+            if rate.type == kind:
+                await self.store.set_rate(self.project, kind, None)
+                return rate
+        raise no_rate(kind)

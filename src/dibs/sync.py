@@ -105,6 +105,7 @@ class SyncQueue:
     link = _blocking(Queue.link)
     raise_budget = _blocking(Queue.raise_budget)
     remove_budget = _blocking(Queue.remove_budget)
+    remove_rate = _blocking(Queue.remove_rate)
     set_budget = _blocking(Queue.set_budget)
     set_priority = _blocking(Queue.set_priority)
     pause = _blocking(Queue.pause)

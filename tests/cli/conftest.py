@@ -84,9 +84,11 @@ def shell(url: str) -> Run:
 
 @pytest.fixture
 def terminal(url: str) -> Run:
-    """On a pty of 120 columns; `keys` are typed once something was drawn. Standard error goes to the screen too."""
+    """On a pty; `keys` are typed once something was drawn. Standard error goes to the screen too."""
 
-    def run(*argv: object, keys: bytes = b"", env: dict[str, str] | None = None, rows: int = 40) -> Result:
+    def run(
+        *argv: object, keys: bytes = b"", env: dict[str, str] | None = None, rows: int = 40, columns: int = 120
+    ) -> Result:
         # Not pty.fork: forking a process that has threads, as pytest-xdist does, may deadlock.
         screen, inside = pty.openpty()
         process = subprocess.Popen(
@@ -94,7 +96,7 @@ def terminal(url: str) -> Run:
             stdin=inside,
             stdout=inside,
             stderr=inside,
-            env={**os.environ, **(env or {}), "COLUMNS": "120", "LINES": str(rows)},
+            env={**os.environ, **(env or {}), "COLUMNS": str(columns), "LINES": str(rows)},
             start_new_session=True,
         )
         os.close(inside)

@@ -160,3 +160,15 @@ def test_a_bad_answer_names_the_field_and_changes_nothing(dibs: Run, snapshot: C
         assert (refused.code, refused.out) == (2, ""), refused.err
         assert refused.error["field"] in (field, "value")
     assert snapshot() == before
+
+
+def test_a_wrong_answer_is_told_what_is_allowed(dibs: Run) -> None:
+    dibs("add", "t", "--approval", ok=True)
+    [approval] = dibs("inbox", "--json", ok=True).json
+    told = dibs("answer", approval["id"], "perhaps")
+    said = f"question {approval['id']} takes another answer: answer yes or no (true or false)."
+    assert (told.code, told.err) == (2, f"dibs: {said}\n")
+    dibs("answer", approval["id"], "yes", ok=True)
+    claim = dibs("claim", "--agent", "ada", ok=True).json
+    asked = dibs("ask", claim["task"]["id"], "--fence", 1, "How many?", "--schema", '{"type": "integer"}', ok=True).line
+    assert dibs("answer", asked, "many").err.endswith("takes another answer: it must be a whole number.\n")

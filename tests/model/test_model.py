@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from dibs import settling
+from dibs.coalescing import with_groups
 from dibs.errors import DibsError
 from dibs.model.artifact import Artifact
 from dibs.model.claim import Claim
@@ -219,7 +220,7 @@ class Stores(RuleBasedStateMachine):
         claims = self._pick(number)
         self._do(lambda queue, world: queue.fail(claims[world], **failure))
 
-    @rule(end=st.sampled_from(["complete", "complete", "fail", "give up", "release", "keep"]), usage=USAGE)
+    @rule(end=st.sampled_from(["complete", "complete by name", "fail", "give up", "release", "keep"]), usage=USAGE)
     def work_in_groups(self, end: str, usage: dict[str, Any]) -> None:
         """An agent that can do everything takes what there is, and settles all that it took with it."""
         before = len(self.claims)
@@ -229,6 +230,9 @@ class Stores(RuleBasedStateMachine):
             return
         ends: dict[str, Verb] = {
             "complete": lambda queue, world: queue.complete_group(claims[world], 1, **usage),
+            "complete by name": lambda queue, world: queue.complete_group(
+                [(each.task.id, each.fence) for each in with_groups([claims[world]])], 1, **usage
+            ),
             "fail": lambda queue, world: queue.fail_group(claims[world], "no", **usage),
             "give up": lambda queue, world: queue.fail_group(claims[world], "no", retry=False),
             "release": lambda queue, world: queue.release_group(claims[world]),

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import random
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -14,6 +12,7 @@ import pytest
 
 import dibs
 from dibs.sync import drive
+from tests.proofs.crowd import let_loose
 from tests.proofs.holder import holding
 
 if TYPE_CHECKING:
@@ -56,26 +55,11 @@ def test_twenty_agents_race_for_a_dollar_and_ten_get_a_dime(url: str) -> None:
     with dibs.connect_sync(url) as queue:
         queue.set_budget("global", 1.0)
         tasks = queue.add_many([dibs.NewTask("job", max_cost=0.1, priority=number) for number in range(20)])
-        agents = [
-            subprocess.Popen(
-                [sys.executable, "-c", RACE, url, str(number)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for number in range(PROCESSES)
-        ]
-        for process in agents:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        for process in agents:
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
-        while any(process.poll() is None for process in agents):
-            [budget] = queue.budgets()
-            assert budget.reserved + budget.spent <= 1.0
-        got = sorted(line for process in agents for line in process.communicate()[0].split())
+        with let_loose(RACE, [(url, number) for number in range(PROCESSES)]) as agents:
+            while any(process.poll() is None for process in agents):
+                [budget] = queue.budgets()
+                assert budget.reserved + budget.spent <= 1.0
+            got = sorted(line for process in agents for line in process.communicate()[0].split())
         assert got == sorted(task.id for task in tasks[:10])
         [budget] = queue.budgets()
         assert (budget.reserved, budget.spent, budget.waiting) == (1.0, 0.0, 10)

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -13,6 +9,8 @@ import pytest
 
 import dibs
 from dibs.sync import drive
+from tests.proofs.crowd import let_loose
+from tests.proofs.holder import holding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,14 +39,6 @@ with dibs.connect_sync(sys.argv[1]) as queue:
     print(most, flush=True)
 """
 
-HOLD = """
-import sys, time, dibs
-with dibs.connect_sync(sys.argv[1]) as queue:
-    [claim] = queue.claim("victim", lease=float(sys.argv[2]))
-    print(claim.task.id, flush=True)
-    time.sleep(600)
-"""
-
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
@@ -62,23 +52,8 @@ def test_twenty_processes_never_hold_more_than_three_slots(url: str) -> None:
     with dibs.connect_sync(url) as queue:
         queue.set_slots(type="render", slots=3)
         queue.add_many([dibs.NewTask("render", boost=boost) for boost in (0, 0.1) for _ in range(60)])
-        processes = [
-            subprocess.Popen(
-                [sys.executable, "-c", WORK, url, str(number)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                text=True,
-            )
-            for number in range(AGENTS)
-        ]
-        for process in processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n"
-        for process in processes:
-            assert process.stdin is not None
-            process.stdin.write("\n")
-            process.stdin.flush()
-        most = [int(process.communicate(timeout=100)[0]) for process in processes]
+        with let_loose(WORK, [(url, number) for number in range(AGENTS)]) as processes:
+            most = [int(process.communicate(timeout=100)[0]) for process in processes]
         assert max(most) == 3
         [slots] = queue.type_slots()
         assert slots.held == 0
@@ -90,14 +65,9 @@ def test_the_slot_of_a_killed_holder_is_free_after_its_lease(url: str) -> None:
     with dibs.connect_sync(url) as queue:
         queue.set_slots(type="render", slots=1)
         first, second = queue.add_many([dibs.NewTask("render", max_attempts=1) for _ in range(2)])
-        holder = subprocess.Popen([sys.executable, "-c", HOLD, url, str(LEASE_S)], stdout=subprocess.PIPE)
-        try:
-            assert holder.stdout is not None
-            assert holder.stdout.readline().decode().strip() == first.id
+        with holding("claim", url, LEASE_S) as (_, claimed):
+            assert claimed == first.id
             assert queue.claim("next") == []
-        finally:
-            os.kill(holder.pid, signal.SIGKILL)
-            holder.communicate()
         deadline = time.monotonic() + LEASE_S + 20
         while not (claims := queue.claim("next", wait=1)):
             assert time.monotonic() < deadline

@@ -79,9 +79,25 @@ def test_every_life_has_an_approval_of_its_own() -> None:
 def test_an_answer_must_fit_its_question() -> None:
     questions.check_answer(question(), object())
     questions.check_answer(question(schema={"type": "integer"}), 3)
-    with pytest.raises(Invalid, match="q_1 takes another answer: it must be integer") as caught:
+    with pytest.raises(Invalid, match="q_1 takes another answer: it must be a whole number") as caught:
         questions.check_answer(question(schema={"type": "integer"}), "3")
     assert caught.value.field == "value"
+
+
+@pytest.mark.parametrize(
+    ("fields", "wrong", "allowed"),
+    [
+        ({"kind": "approval", "schema": questions.APPROVAL_SCHEMA}, "perhaps", "answer yes or no (true or false)."),
+        ({"schema": {"type": "boolean"}}, 1, "answer yes or no (true or false)."),
+        ({"kind": "validation", "schema": questions.VALIDATION_SCHEMA}, "fine", "answer yes, or no and why: 'no: "),
+        ({"kind": "decision", "schema": questions.DECISION_SCHEMA}, {"do": "burn"}, "answer retry, drop or keep ("),
+        ({"schema": {"enum": ["red", True, 3]}}, "blue", "it must be one of 'red', true, 3."),
+    ],
+)
+def test_a_wrong_answer_hears_what_is_allowed(fields: dict[str, Any], wrong: Any, allowed: str) -> None:
+    with pytest.raises(Invalid) as caught:
+        questions.check_answer(question(**fields), wrong)
+    assert caught.value.message.startswith(f"question q_1 takes another answer: {allowed}")
 
 
 def test_a_default_must_fit_too() -> None:

@@ -124,3 +124,11 @@ def test_a_bucket_without_a_token_is_a_closed_gate() -> None:
     later = rates.shown("call", rate, full_at, now + 10 * SECOND)
     assert (later.left, later.opens_at, rates.told(later)) == (1, None, None)
     assert rates.in_words(rates.shown("call", Rate(9, 3600.0, 1), 0, now)) == "9/hour"
+
+
+def test_a_type_without_a_rate_is_told_where_to_look() -> None:
+    refused = rates.no_rate("call")
+    assert (refused.field, refused.message) == (
+        "type",
+        "There is no rate of type call. `dibs rate ls` shows the ones there are.",
+    )

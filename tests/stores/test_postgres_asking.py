@@ -5,7 +5,7 @@ Each test steps two sessions of a real server through every order of their trans
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dibs import settling
@@ -15,7 +15,7 @@ from dibs.model.ids import new_id
 from dibs.model.question import Question
 from dibs.model.task import NewTask, Task
 from dibs.stores.values import Ask, Asked
-from tests.servers.stepping import Stage
+from tests.servers import clients
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -24,12 +24,7 @@ if TYPE_CHECKING:
     from dibs.queue import Queue
 
 
-def every_order(url: str, prepare: Any, verbs: Any, check: Any) -> None:
-    async def run() -> None:
-        async with Stage(url) as stage:
-            assert await stage.every_order(prepare, verbs, check) >= 4
-
-    asyncio.run(run())
+every_order = partial(clients.every_order, at_least=4)
 
 
 async def held(queue: Queue) -> Claim:

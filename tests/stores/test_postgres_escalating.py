@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -10,20 +9,18 @@ import msgspec
 import pytest
 
 from dibs import settling
-from dibs.artifacts.overflow import beneath
 from dibs.errors import DibsError
 from dibs.model.status import Status
 from dibs.model.task import NewTask
-from dibs.queue import Queue
 from dibs.rules import escalation
-from dibs.stores.postgres import PostgresStore
-from tests.servers.stepping import Stage
+from tests.servers.clients import engine_of, every_order, on
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from dibs.model.claim import Claim
     from dibs.model.task import Task
+    from dibs.queue import Queue
 
     Verb = Callable[[Queue], Awaitable[Any]]
 
@@ -34,22 +31,6 @@ LADDERS: list[list[dict[str, Any]]] = [
     [{"after": 1, "do": "notify"}, {"after": 2, "do": "fail_dag"}],
 ]
 FATES = [(Status.RETRYING, False), (Status.READY, False), (Status.DEAD_LETTERED, True), (Status.DEAD_LETTERED, False)]
-
-
-def on(url: str, test: Callable[[Queue], Awaitable[None]]) -> None:
-    async def run() -> None:
-        store = PostgresStore(url)
-        await store.connect()
-        async with Queue(store) as queue:
-            await test(queue)
-
-    asyncio.run(run())
-
-
-def engine_of(queue: Queue) -> Any:
-    store = beneath(queue.store)
-    assert isinstance(store, PostgresStore)
-    return store._engine
 
 
 @pytest.mark.parametrize("ladder", LADDERS, ids=lambda ladder: "-".join(rung["do"] for rung in ladder))
@@ -119,14 +100,6 @@ def test_a_completion_does_not_look_at_ladders(postgres_url: str) -> None:
 
 
 # Two at once, in every order of their steps.
-
-
-def every_order(url: str, prepare: Any, verbs: Any, check: Any) -> None:
-    async def run() -> None:
-        async with Stage(url) as stage:
-            assert await stage.every_order(prepare, verbs, check) >= 2
-
-    asyncio.run(run())
 
 
 def failing(claim: Claim) -> Verb:

@@ -11,6 +11,7 @@ import uvloop
 
 import dibs
 from dibs.stores.postgres.finishing import Finished
+from tests.worker.facts import eventually
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -72,7 +73,7 @@ def test_who_is_cancelled_leaves_at_once_and_the_work_goes_on(run: Any, when: st
     async def story() -> None:
         work = Work()
         caller = asyncio.create_task(work.finished())
-        await asyncio.sleep(0 if when == "at the first step" else 0.005)
+        await asyncio.sleep(0 if when == "at the first step" else 0.005)  # a few turns of the loop
         assert work.steps == ["begun"]
         caller.cancel("enough")
         with pytest.raises(asyncio.CancelledError):
@@ -80,7 +81,7 @@ def test_who_is_cancelled_leaves_at_once_and_the_work_goes_on(run: Any, when: st
         assert work.steps == ["begun"]
         assert work.ends == []
         work.gate.set_result(7)
-        await asyncio.sleep(0.02)
+        await eventually(lambda: work.ends)
         assert work.steps == ["begun", "answered", "done"]
         assert work.ends == [None]
 
@@ -93,11 +94,11 @@ def test_an_error_after_the_caller_left_is_told_to_nobody_but_who_keeps_the_conn
         asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
         work = Work(error := ValueError("no"))
         caller = asyncio.create_task(work.finished())
-        await asyncio.sleep(0.002)
+        await eventually(lambda: work.steps)
         caller.cancel()
         await asyncio.wait([caller])
         work.gate.set_result(7)
-        await asyncio.sleep(0.02)
+        await eventually(lambda: work.ends)
         assert work.ends == [error]
         assert complaints == []
 
@@ -108,11 +109,11 @@ def test_who_is_cancelled_when_the_answer_is_there_leaves_too(run: Any) -> None:
     async def story() -> None:
         work = Work()
         caller = asyncio.create_task(work.finished())
-        await asyncio.sleep(0.002)
+        await eventually(lambda: work.steps)
         work.gate.set_result(7)
         caller.cancel()
         await asyncio.wait([caller])
-        await asyncio.sleep(0.02)
+        await eventually(lambda: work.ends)
         assert caller.cancelled()
         assert work.steps == ["begun", "answered", "done"]
         assert work.ends == [None]

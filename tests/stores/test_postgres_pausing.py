@@ -3,7 +3,7 @@ two clients do to them at once."""
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,36 +12,21 @@ from dibs import settling
 from dibs.artifacts.overflow import beneath
 from dibs.model.status import Outcome
 from dibs.model.task import NewTask
-from dibs.queue import Queue
 from dibs.rules import breaker
 from dibs.stores.postgres import PostgresStore
 from dibs.stores.values import ClaimRequest
-from tests.servers.stepping import Stage
+from tests.servers import clients
+from tests.servers.clients import engine_of, on
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from dibs.model.claim import Claim
+    from dibs.queue import Queue
 
     Verb = Callable[[Queue], Awaitable[Any]]
 
 REASONS = (None, "error", "rate_limit", "budget_exceeded", "cancelled", "crash")
-
-
-def on(url: str, test: Callable[[Queue], Awaitable[None]]) -> None:
-    async def run() -> None:
-        store = PostgresStore(url)
-        await store.connect()
-        async with Queue(store) as queue:
-            await test(queue)
-
-    asyncio.run(run())
-
-
-def engine_of(queue: Queue) -> Any:
-    store = beneath(queue.store)
-    assert isinstance(store, PostgresStore)
-    return store._engine
 
 
 def test_the_function_says_of_every_ending_what_the_rule_says(postgres_url: str) -> None:
@@ -107,13 +92,7 @@ def test_a_completion_writes_nothing_to_a_breaker_without_failures(postgres_url:
 # Two at once, in every order of their steps.
 
 
-def every_order(url: str, prepare: Any, verbs: Any, check: Any) -> None:
-    async def run() -> None:
-        async with Stage(url) as stage:
-            await stage.queue.set_breaker("code", failure_threshold=3)
-            assert await stage.every_order(prepare, verbs, check) >= 2
-
-    asyncio.run(run())
+every_order = partial(clients.every_order, first=lambda queue: queue.set_breaker("code", failure_threshold=3))
 
 
 def claiming(agent: str) -> Verb:

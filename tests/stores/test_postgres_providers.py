@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from dibs import settling
-from dibs.artifacts.overflow import beneath
 from dibs.errors import DibsError
 from dibs.model.task import NewTask
-from dibs.queue import Queue
 from dibs.rules import providers
 from dibs.rules.retry import limit_wait_s
-from dibs.stores.postgres import PostgresStore
-from tests.servers.stepping import Stage
+from tests.servers import clients
+from tests.servers.clients import engine_of, on
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from dibs.model.claim import Claim
+    from dibs.queue import Queue
     from dibs.stores.values import Settlement
 
     Verb = Callable[[Queue], Awaitable[Any]]
 
 _VERSIONS = "SELECT md5(string_agg(n || ' ' || ctid || ' ' || xmin, ',' ORDER BY n)) FROM dibs.waiting"
-
-
-def on(url: str, test: Callable[[Queue], Awaitable[None]]) -> None:
-    async def run() -> None:
-        store = PostgresStore(url)
-        await store.connect()
-        async with Queue(store) as queue:
-            await test(queue)
-
-    asyncio.run(run())
-
-
-def engine_of(queue: Queue) -> Any:
-    store = beneath(queue.store)
-    assert isinstance(store, PostgresStore)
-    return store._engine
 
 
 def test_the_functions_name_the_gates_that_the_rule_names(postgres_url: str) -> None:
@@ -87,13 +70,7 @@ def test_a_closed_gate_rewrites_no_row_of_those_who_wait(postgres_url: str) -> N
 # Two at once, in every order of their steps.
 
 
-def every_order(url: str, prepare: Any, verbs: Any, check: Any) -> None:
-    async def run() -> None:
-        async with Stage(url) as stage:
-            await stage.queue.set_breaker("code", failure_threshold=1)
-            assert await stage.every_order(prepare, verbs, check) >= 2
-
-    asyncio.run(run())
+every_order = partial(clients.every_order, first=lambda queue: queue.set_breaker("code", failure_threshold=1))
 
 
 def limited(claim: Claim) -> Settlement:

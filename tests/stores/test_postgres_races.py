@@ -6,6 +6,7 @@ Each test steps two sessions of a real server through every order of their trans
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from dibs.model.ids import new_id
 from dibs.model.status import DagStatus, Status
 from dibs.model.task import NewTask
 from dibs.stores.values import ClaimRequest, Insertion
+from tests.servers import clients
 from tests.servers.stepping import Stage
 
 if TYPE_CHECKING:
@@ -27,15 +29,14 @@ if TYPE_CHECKING:
     from dibs.queue import Queue
 
 
-def every_order(url: str, prepare: Any, verbs: Any, check: Any, *, at_least: int = 6) -> None:
-    async def run() -> None:
-        async with Stage(url) as stage:
-            await stage.queue.add_many([NewTask("parent"), NewTask("child")])
-            for claim in await stage.queue.claim("ada", limit=2):
-                await stage.queue.complete(claim)
-            assert await stage.every_order(prepare, verbs, check) >= at_least
+async def lanes(queue: Queue) -> None:
+    """The lanes that are used are there."""
+    await queue.add_many([NewTask("parent"), NewTask("child")])
+    for claim in await queue.claim("ada", limit=2):
+        await queue.complete(claim)
 
-    asyncio.run(run())
+
+every_order = partial(clients.every_order, first=lanes, at_least=6)
 
 
 async def held(queue: Queue, *tasks: Task) -> list[Claim]:

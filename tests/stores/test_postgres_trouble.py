@@ -17,6 +17,7 @@ from collections import Counter
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
+import asyncpg
 import pytest
 
 import dibs
@@ -181,9 +182,17 @@ def test_a_server_that_takes_no_more_connections_is_said(folder: str, monkeypatc
     with private(max_connections="5", superuser_reserved_connections="0") as full:
         name = full.url()
 
+        async def is_full() -> bool:
+            try:
+                probe = await asyncpg.connect(name)
+            except asyncpg.TooManyConnectionsError:
+                return True
+            await probe.close()
+            return False
+
         async def story(engine: Engine) -> None:
-            held = [asyncio.ensure_future(engine.fetch("SELECT pg_sleep(2)")) for _ in range(5)]
-            await asyncio.sleep(0.5)
+            held = [asyncio.ensure_future(engine.fetch("SELECT pg_sleep(4)")) for _ in range(5)]
+            await eventually(is_full)
             message = await asyncio.to_thread(_told, name, folder)
             assert "takes no more connections: raise its max_connections, or lower pool= in the URL" in message
             await asyncio.gather(*held)
@@ -406,7 +415,7 @@ def test_statements_wait_for_a_server_that_restarts(folder: str, mode: str, capl
 
             adding = [asyncio.create_task(keep_adding(f"adder{n}")) for n in range(4)]
             looking = asyncio.create_task(keep_looking())
-            await asyncio.sleep(0.3)
+            await eventually(lambda: done.total() >= 20)
             if mode == "kill":
                 own.kill()
             else:
@@ -448,6 +457,10 @@ def test_a_server_that_stays_away_is_given_up_in_time(folder: str, monkeypatch: 
 
 def test_a_connection_that_was_ended_over_there_is_replaced(server: Server, url: str, folder: str) -> None:
     ending = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{_database(url)}'"
+    sleeping = (
+        f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{_database(url)}' AND query LIKE 'SELECT 2 %'"
+        " AND wait_event = 'PgSleep'"
+    )
 
     async def story(engine: Engine) -> None:
         await asyncio.gather(*(engine.fetch("SELECT pg_sleep(0.01)") for _ in range(10)))
@@ -456,7 +469,7 @@ def test_a_connection_that_was_ended_over_there_is_replaced(server: Server, url:
         assert await engine.value("SELECT 1") == 1
         # In the middle of a statement:
         running = asyncio.create_task(engine.value("SELECT 2 FROM pg_sleep(0.5)"))
-        await asyncio.sleep(0.2)
+        await eventually(lambda: server.execute(sleeping)[0][0])
         await asyncio.to_thread(server.execute, ending)
         assert await running == 2
 

@@ -97,7 +97,7 @@ SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
         ["c", "p"],
         Invalid,
         "Task c is spawned to be waited for, so it may depend only on its siblings and on ended tasks; p is neither."
-        " Spawn it with wait=False, or drop that dependency.",
+        " Spawn it without `wait`, or drop that dependency.",
         "after",
     ),
     "waits_for": (

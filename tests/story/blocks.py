@@ -11,6 +11,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import subprocess
 import termios
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parents[2]
 COLUMNS = 100
 TIMEOUT_S = 60
+"""How long one command may say nothing. How long a whole session takes depends on the machine."""
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -71,16 +73,23 @@ def play(commands: list[Command], shell: Shell) -> list[tuple[int, str]]:
         stderr=theirs,
     )
     os.close(theirs)
-    said = _until_closed(ours)
-    assert bash.wait(TIMEOUT_S) == 0
+    try:
+        said = _until_closed(ours, commands)
+        assert bash.wait(TIMEOUT_S) == 0
+    finally:
+        bash.kill()
+        bash.wait()
     pieces = _ESCAPES.sub("", said.replace("\r\n", "\n")).split(_MARK)
     outputs, codes = pieces[0:-1:2], pieces[1::2]
     return [(int(code), output.removeprefix("\n")) for code, output in zip(codes, outputs, strict=True)]
 
 
-def _until_closed(terminal: int) -> str:
+def _until_closed(terminal: int, commands: list[Command]) -> str:
     said = b""
     while True:
+        if not select.select([terminal], [], [], TIMEOUT_S)[0]:
+            stuck = commands[said.count(_MARK.encode()) // 2]
+            raise AssertionError(f"for {TIMEOUT_S} s nothing came from: {stuck.text}")
         try:
             read = os.read(terminal, 65536)
         except OSError:

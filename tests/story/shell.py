@@ -12,7 +12,7 @@ import dibs
 if TYPE_CHECKING:
     from pathlib import Path
 
-TIMEOUT_S = 60
+TIMEOUT_S = 100
 
 
 class Shell:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
+import dibs
 from dibs.cli import wording
 from dibs.demo import landing_page, ledger, look
 from dibs.demo.fleet import Fleet, Member
@@ -24,6 +25,8 @@ from dibs.sync import connect_sync
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from dibs.testing import FakeClock
 
 BRISK = "0.3"
 
@@ -131,6 +134,21 @@ def test_the_picture_shows_every_task_and_agent_and_fits_a_terminal(tmp_path: Pa
         assert shown in drawn
     # Where there is no room for all, the one that was replaced is left out.
     assert ("✗ coder-1 kill -9" in drawn) == (height > 24)
+
+
+def test_an_agent_that_stood_still_is_no_failure(clock: FakeClock) -> None:
+    with connect_sync("memory:", clock=clock) as queue:
+        task = dibs.NewTask("code", ref=landing_page.FLAKY, retry="immediate", max_attempts=9)
+        dag = queue.add_dag(landing_page.TITLE, [task])
+        for _ in range(2):
+            queue.fail(queue.claim("coder-1")[0], "503")
+        queue.renew(queue.claim("coder-1", lease=2)[0])
+        clock.advance(5)
+        queue.run_duties()
+        queue.complete(queue.claim("coder-2")[0])
+        told = summarize(queue, queue.get_dag(dag.id), [], planned=1, seconds=0)
+    assert (told.retries, told.crashes, told.attempts) == (2, 1, 4)
+    assert not [problem for problem in told.problems if "fail twice" in problem]
 
 
 def test_signs_and_colours_are_those_of_the_shell() -> None:

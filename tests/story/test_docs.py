@@ -19,6 +19,8 @@ DOCS = ROOT / "docs"
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "examples" / "README.md", *DOCS.rglob("*.md")])
 
 
+# More than a hundred processes, one after the other; each has a limit of its own.
+@pytest.mark.timeout(600)
 def test_the_session_of_the_shell_page_runs_and_prints_what_is_shown(shell: Shell) -> None:
     check_session(DOCS / "shell.md", shell)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from dibs.errors import DibsError, Invalid, NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from types import ModuleType
 
     from dibs.cli.parsing import Command
@@ -78,7 +79,14 @@ def _dispatch(argv: list[str]) -> int:
 
     command = _load(module, name)
     args = parse(name, command, options + rest)
-    return 0 if args is None else command.run(args)
+    if args is None:
+        return 0
+    try:
+        return command.run(args)
+    except DibsError as error:
+        from dibs.cli.naming import options_of
+
+        return _tell(error, args.json, options_of(command, args))
 
 
 def _split(argv: list[str]) -> tuple[list[str], str | None, list[str]]:
@@ -129,17 +137,22 @@ def _unknown(name: str) -> str:
     return f"there is no command {name!r}; {hint}"
 
 
-def _tell(error: DibsError, as_json: bool) -> int:
-    """One error on standard error: a sentence for people, one JSON object for programs."""
+def _tell(error: DibsError, as_json: bool, options: Mapping[str, str] | None = None) -> int:
+    """One error on standard error: a sentence for people, one JSON object for programs.
+
+    `options` are those of the command, by parameter.
+    """
+    from dibs.cli.naming import in_options
     from dibs.cli.output import clean
 
+    message = in_options(error.message, options or {})
     if as_json:
         from msgspec.json import encode
 
-        told = {"code": error.code, "message": _encodable(error.message), "field": _encodable(error.field)}
+        told = {"code": error.code, "message": _encodable(message), "field": _encodable(error.field)}
         line = encode(told).decode()
     else:
-        line = f"dibs: {clean(error.message)}{_help(error)}"
+        line = f"dibs: {clean(message)}{_help(error, message, options or {})}"
     try:
         print(line, file=sys.stderr)
     except BrokenPipeError:
@@ -147,17 +160,17 @@ def _tell(error: DibsError, as_json: bool) -> int:
     return error.exit_code
 
 
-def _help(error: DibsError) -> str:
-    """What a person needs beyond the message: the field, unless it was named; where to look, unless it was said."""
+def _help(error: DibsError, message: str, options: Mapping[str, str]) -> str:
+    """What a person needs beyond the message: the option, unless it was named; where to look, unless it was said."""
     from dibs.cli.output import clean
 
-    if isinstance(error, Invalid) and error.field and error.field != "command":
-        named = error.message.lower().replace("-", "_")
-        return "" if error.field.lower().removesuffix("s") in named else f" ({clean(error.field)})"
-    if isinstance(error, NotFound) and "`dibs" not in error.message:
-        return (
-            " `dibs show TASK` names its dag." if "no dag" in error.message else " `dibs ls` shows the ones there are."
-        )
+    if isinstance(error, Invalid) and error.field is not None and error.field in options:
+        option = options[error.field]
+        said = message.lower().replace("-", "_")
+        named = any(name.lower().removesuffix("s").replace("-", "_") in said for name in (option, error.field))
+        return "" if named else f" ({clean(option)})"
+    if isinstance(error, NotFound) and "`dibs" not in message:
+        return " `dibs show TASK` names its dag." if "no dag" in message else " `dibs ls` shows the ones there are."
     return ""
 
 

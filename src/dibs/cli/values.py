@@ -89,5 +89,5 @@ def _advice(source: str, field: str) -> str:
     if source == "-" or source.startswith("@"):
         return 'JSON looks like {"topic": "CORS"}; plain text needs double quotes.'
     if field == "payload" or source[:1] in "{[":
-        return f'Quote it for the shell: --{field} \'{{"topic": "CORS"}}\', or pass @file or - (standard input).'
-    return f"Text needs two kinds of quotes: --{field} '\"{source}\"'; or pass @file or - (standard input)."
+        return """Quote it for the shell: '{"topic": "CORS"}', or pass @file or - (standard input)."""
+    return f"Text needs two kinds of quotes: '\"{source}\"'; or pass @file or - (standard input)."

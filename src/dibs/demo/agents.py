@@ -21,8 +21,11 @@ PACE = "DIBS_DEMO_PACE"
 PREFIX = "DIBS_DEMO_PREFIX"
 STAGE = "DIBS_DEMO_STAGE"
 
+HARM = "DIBS_DEMO_HARM"
+"""Names a file that is there once an agent was killed."""
+
 LINGER_S = 30.0
-"""How long the doomed task's first attempt waits for its end."""
+"""How long whoever works on the doomed task waits for its end."""
 
 app = App()
 
@@ -55,7 +58,7 @@ async def _carry_out(ctx: Context, seconds: float, cost: float, notes: list[str]
     failed = sum(attempt.outcome is Outcome.FAILED for attempt in ctx.previous_attempts)
     for done, note in enumerate(notes):
         await ctx.progress(done / len(notes), note)
-        if lingers and done == 2 and not ctx.previous_attempts:
+        if lingers and done == 2 and not _harm_was_done():
             await asyncio.sleep(LINGER_S)
         await asyncio.sleep(seconds / len(notes) * _pace())
         if failed < failures:
@@ -70,6 +73,10 @@ def _first_draft(ctx: Context) -> str:
 
 def _write(ctx: Context, what: str) -> None:
     ledger.write(os.environ[LEDGER], ledger.Line(what, ctx.task.id, ctx.fence, ctx.agent))
+
+
+def _harm_was_done() -> bool:
+    return os.path.exists(os.environ[HARM])
 
 
 def _pace() -> float:

@@ -39,10 +39,12 @@ class Fleet:
         self.members: dict[str, Member] = {}
         self.ledger = os.path.join(folder, "ledger.tsv")
         self.log = os.path.join(folder, "agents.log")
+        self._harm = os.path.join(folder, "harm-was-done")
         self._environment = os.environ | {
             # Not as an argument, which everybody on this machine could read: it may contain a password.
             "DIBS_URL": url,
             agents.LEDGER: self.ledger,
+            agents.HARM: self._harm,
             agents.PACE: str(pace),
             agents.PREFIX: prefix,
             agents.STAGE: str(os.getpid()),
@@ -67,10 +69,12 @@ class Fleet:
         return member
 
     def kill(self, name: str) -> Member:
-        """`kill -9`: it gets no chance to say goodbye."""
+        """`kill -9`: it gets no chance to say goodbye. Whoever does its work next need not wait for the same."""
         member = self.members[name]
         member.process.send_signal(signal.SIGKILL)
         member.process.wait()
+        with open(self._harm, "w", encoding="utf-8") as file:
+            file.write(name)
         member.killed = True
         return member
 

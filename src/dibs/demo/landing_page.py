@@ -14,7 +14,7 @@ FLAKY = "analytics"
 """Fails twice, then succeeds."""
 
 DOOMED = "signup"
-"""Whoever works on it first is killed."""
+"""Whoever works on it, once, is killed."""
 
 KINDS = ("plan", "research", "design", "write", "code", "test", "deploy")
 """The types of the demo's tasks."""

@@ -56,7 +56,7 @@ def summarize(queue: SyncQueue, dag: Dag, written: list[Line], *, planned: int, 
         seconds=seconds,
         problems=[
             *_not_once(dag.tasks, histories, written),
-            *_not_as_told(dag.tasks, counted, spawned, planned),
+            *_not_as_told(dag.tasks, histories, spawned, planned),
         ],
     )
 
@@ -85,14 +85,18 @@ def _not_once(tasks: list[Task], histories: dict[str, list[Attempt]], written: l
     return problems
 
 
-def _not_as_told(tasks: list[Task], counted: list[Attempt], spawned: int, planned: int) -> list[str]:
-    """The demo promises two failures, a crash and a child; without them it would prove nothing."""
+def _not_as_told(tasks: list[Task], histories: dict[str, list[Attempt]], spawned: int, planned: int) -> list[str]:
+    """The demo promises two failures, a crash and a child; without them it would prove nothing.
+
+    More leases than one may have ended: on a machine that stalls, an innocent agent loses its own, which is no failure.
+    """
     problems = []
     if len(tasks) != planned + spawned or spawned != 1:
         problems.append(f"{planned} tasks were planned and 1 was to be spawned; there are {len(tasks)}")
-    failures = sum(task.attempts - 1 for task in tasks if task.ref == FLAKY)
+    flaky = [attempt for task in tasks if task.ref == FLAKY for attempt in histories[task.id]]
+    failures = sum(attempt.outcome is Outcome.FAILED for attempt in flaky)
     if failures != 2:
         problems.append(f"one task was to fail twice; it failed {failures} times")
-    if not any(attempt.outcome is Outcome.EXPIRED for attempt in counted):
+    if not any(attempt.outcome is Outcome.EXPIRED for history in histories.values() for attempt in history):
         problems.append("no lease ended, although an agent was killed")
     return problems

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.json import encode
+
 from dibs.errors import Invalid
 
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -20,6 +22,16 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "array": (list,),
     "object": (dict,),
 }
+_WORDS = {
+    "string": "a text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "null",
+    "array": "a list",
+    "object": "an object",
+}
+"""What a person calls the types."""
 _NOTES = frozenset({"$schema", "$comment", "title", "description", "default", "examples", "format"})
 _LIMITS = {
     "minimum": ("number", "at least"),
@@ -69,12 +81,19 @@ def fault(schema: Any, value: Any, place: str = "it") -> str | None:
     if types is not None:
         named = [types] if isinstance(types, str) else types
         if not any(_is(value, name) for name in named):
-            return f"{place} must be {' or '.join(named)}"
+            return f"{place} must be {' or '.join(_WORDS[name] for name in named)}{_members(schema, named)}"
     if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
         return f"{place} must be one of {', '.join(map(_shown, schema['enum'][:20]))}"
     if "const" in schema and not _same(value, schema["const"]):
         return f"{place} must be {_shown(schema['const'])}"
     return _limit_fault(schema, value, place) or _part_fault(schema, value, place)
+
+
+def _members(schema: dict[str, Any], types: list[str]) -> str:
+    """What an object must have, for whoever gave none."""
+    if "object" not in types or not schema.get("required"):
+        return ""
+    return f" with {' and '.join(f'{name!r:.60}' for name in schema['required'][:20])}"
 
 
 def _limit_fault(schema: dict[str, Any], value: Any, place: str) -> str | None:
@@ -137,7 +156,8 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    return f"{value!r:.40}"
+    """A value as it is written in JSON; texts in quotes of people."""
+    return f"{value!r:.40}" if isinstance(value, str) else f"{encode(value).decode():.40}"
 
 
 def _invalid(what: str) -> Invalid:

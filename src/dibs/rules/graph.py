@@ -144,7 +144,7 @@ def check_waited_children(
         if child in siblings and parent not in siblings and parent not in ended:
             raise Invalid(
                 f"Task {child} is spawned to be waited for, so it may depend only on its siblings and on "
-                f"ended tasks; {parent} is neither. Spawn it with wait=False, or drop that dependency.",
+                f"ended tasks; {parent} is neither. Spawn it without `wait`, or drop that dependency.",
                 field=field,
             )
 

@@ -51,6 +51,13 @@ BY_TIMEOUT = "timeout"
 LAPSED = "timeout"
 """The reason of a dead letter that nobody answered. No retry policy is asked: trying again would ask nobody."""
 
+_ALLOWED = {
+    APPROVAL: "answer yes or no (true or false)",
+    VALIDATION: """answer yes, or no and why: 'no: it has no tests' ({"approve": false, "reason": "…"})""",
+    DECISION: """answer retry, drop or keep ({"do": "retry", "note": "…"} to add a note), or just a note""",
+}
+"""What may be said where dibs itself asks; in a shell, and as JSON where that differs."""
+
 _SHOWN_CHARS = 200
 _SAID = {"yes": True, "y": True, "no": False, "n": False}
 
@@ -88,7 +95,8 @@ def check_answer(question: Question, answer: Any) -> None:
     """Refuse an answer that is not what the question asks for: `Invalid`, field `value`."""
     fault = forms.fault(question.schema, answer)
     if fault is not None:
-        raise Invalid(f"question {question.id} takes another answer: {fault}.", field="value")
+        allowed = _ALLOWED.get(APPROVAL if _is_yes_or_no(question) else question.kind, fault)
+        raise Invalid(f"question {question.id} takes another answer: {allowed}.", field="value")
 
 
 def check_default(schema: Any, default: Any) -> None:
@@ -121,7 +129,7 @@ def spoken(question: Question, said: str) -> Any:
         known = _SAID.get(word.rstrip(":,.;-").lower())
         if known is not None:
             return judgement(known, rest[0].strip() if rest else "")
-    if question.kind == APPROVAL or (isinstance(question.schema, dict) and question.schema.get("type") == "boolean"):
+    if _is_yes_or_no(question):
         known = _SAID.get(said.strip().lower())
         if known is not None:
             return known
@@ -133,3 +141,8 @@ def spoken(question: Question, said: str) -> Any:
     if not isinstance(value, str) and forms.fault(question.schema, value) and not forms.fault(question.schema, said):
         return said
     return value
+
+
+def _is_yes_or_no(question: Question) -> bool:
+    boolean = isinstance(question.schema, dict) and question.schema.get("type") == "boolean"
+    return boolean or question.kind == APPROVAL

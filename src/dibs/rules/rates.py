@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from dibs.errors import Invalid
+from dibs.errors import Invalid, NotFound
 from dibs.model.closures import Closure
 from dibs.model.instants import from_micros, seconds
 from dibs.model.views import TypeRate
@@ -116,3 +116,8 @@ def told(found: TypeRate) -> Closure | None:
         reason=f"its rate is {in_words(found)}",
         help=f"it opens by itself; another rate: dibs rate set {found.type} N/min",
     )
+
+
+def no_rate(type: str) -> NotFound:
+    """Nobody set a rate for this type."""
+    return NotFound(f"There is no rate of type {type}. `dibs rate ls` shows the ones there are.", field="type")

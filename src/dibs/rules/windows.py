@@ -35,10 +35,10 @@ def parse(window: object, timezone: object) -> Window | None:
     """`day` and a time zone such as `Europe/Berlin` (None: UTC), checked; None: the budget is for good."""
     if window is None:
         if timezone is not None:
-            raise Invalid("timezone says when a day ends: give window='day', too.", field="timezone")
+            raise Invalid("timezone says when a day ends: give `window`, too.", field="timezone")
         return None
     if window != DAY:
-        raise Invalid(f"window must be 'day' or None, not {window!r:.80}.", field="window")
+        raise Invalid(f"window must be 'day', or left out, not {window!r:.80}.", field="window")
     if timezone is None:
         return Window()
     name = validation.text(timezone, "timezone", max_chars=MAX_ZONE_CHARS)

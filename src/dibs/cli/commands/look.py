@@ -346,28 +346,10 @@ def why(args: Namespace) -> int:
     if args.json:
         print_json(answer)
         return 0
-    instant = when()
-    sign = wording.SIGNS.get(answer.status, "")
-    print_line((f"{sign} ", wording.STYLES.get(answer.status, "")), (answer.explanation, "bold"))
-    for blocker in answer.blockers:
-        until = f" (until {instant(blocker.until)})" if blocker.until and not on_terminal() else ""
-        if blocker.until and on_terminal():
-            until = f" ({instant(blocker.until)})"
-        print_line((f"  {blocker.kind}: ", "yellow"), (blocker.detail + until, ""))
-        shown = [id for id in blocker.ids if id not in blocker.detail]
-        for id in shown[:20]:
-            print_line((f"    {id}", "bright_black"))
-        if len(shown) > 20:
-            print_line((f"    … and {len(shown) - 20:,} more", "bright_black"))
-        for advice in _advice(blocker.help or ""):
-            print_line(("    → ", "green"), (advice, ""))
+    from dibs.cli.explaining import print_why
+
+    print_why(answer)
     return 0
-
-
-def _advice(help: str) -> list[str]:
-    """Advice, a line for each command in it: they are easier to copy."""
-    parts = help.split("; ") if help else []
-    return parts if all(part.startswith("dibs ") for part in parts) else [help]
 
 
 def stats_arguments(parser: ArgumentParser) -> None:

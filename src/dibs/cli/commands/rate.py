@@ -63,10 +63,10 @@ def rm_arguments(parser: ArgumentParser) -> None:
 
 
 def rm(args: Namespace) -> int:
-    with opened(args) as queue:
-        queue.set_rate(args.type, None)
+    with looked_into(args) as queue:
+        rate = queue.remove_rate(args.type)
     if args.json:
-        print_json(None)
+        print_json(rate)
     return 0
 
 

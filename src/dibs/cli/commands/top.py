@@ -51,9 +51,12 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from dibs.rules.validation import duration_s
+
+    every_s = duration_s(args.every, "every", low=0.1, high=3600)
     with opened(args) as queue:
         if on_terminal() and not args.json:
-            _live(queue, args.every)
+            _live(queue, every_s)
             return 0
         seen = look(queue, running=1000, events=10)
     if args.json:
@@ -72,9 +75,8 @@ def look(queue: SyncQueue, *, running: int, events: int) -> Snapshot:
     return Snapshot(queue.stats(), queue.find(status=HELD, limit=running).items, recent)
 
 
-def _live(queue: SyncQueue, every: float | str) -> None:
+def _live(queue: SyncQueue, every_s: float) -> None:
     from dibs.cli.live import keep_drawing
-    from dibs.rules.validation import duration_s
     from dibs.stores import shown
 
     names: dict[str, str] = {}
@@ -84,7 +86,7 @@ def _live(queue: SyncQueue, every: float | str) -> None:
         _learn(queue, seen.events, names)
         return draw_snapshot(seen, shown(queue.url), now(), width, height, names), False
 
-    keep_drawing(draw, duration_s(every, "every", low=0.1, high=3600))
+    keep_drawing(draw, every_s)
 
 
 def _learn(queue: SyncQueue, events: Sequence[Event], names: dict[str, str]) -> None:

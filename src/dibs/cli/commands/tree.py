@@ -29,10 +29,13 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
+    from dibs.rules.validation import duration_s
+
+    every_s = duration_s(args.every, "every", low=0.05, high=3600)
     with looked_into(args) as queue:
         id = args.id if args.id.startswith("dag_") else queue.get(args.id).dag_id
         if args.watch and on_terminal() and not args.json:
-            _watch(queue, id, args.every)
+            _watch(queue, id, every_s)
             return 0
         dag = queue.get_dag(id)
     if args.json:
@@ -53,12 +56,10 @@ def _print(dag: Dag) -> None:
         surface.print(line(*parts), soft_wrap=True)
 
 
-def _watch(queue: SyncQueue, id: str, every: float | str) -> None:
+def _watch(queue: SyncQueue, id: str, every_s: float) -> None:
     """Draw the dag on a screen of its own until it has ended or the person leaves; its last state stays, whole."""
     from dibs.cli.live import keep_drawing
-    from dibs.rules.validation import duration_s
 
-    interval_s = duration_s(every, "every", low=0.05, high=3600)
     last = [queue.get_dag(id)]
 
     def draw(width: int, height: int) -> tuple[RenderableType, bool]:
@@ -72,7 +73,7 @@ def _watch(queue: SyncQueue, id: str, every: float | str) -> None:
         return Group(*lines[: height - 1], line((foot, "bright_black"))), dag.status in ENDED
 
     if last[0].status not in ENDED:
-        keep_drawing(draw, interval_s)
+        keep_drawing(draw, every_s)
     _print(last[0])
     if last[0].status == "failed":
         print_line(("`dibs why TASK` tells more about a task.", "bright_black"))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dibs.coalescing import with_groups
-from dibs.errors import IllegalTransition, Invalid, LeaseLost
+from dibs.errors import IllegalTransition, Invalid, LeaseLost, NotFound
 from dibs.model.claim import Settled
 from dibs.model.status import Outcome, Status
 from dibs.model.task import NewTask, Task
@@ -368,14 +368,40 @@ class Coalescing(Topic):
         assert settled_as(answers) == ["completed", "illegal_transition", "completed"]
         assert isinstance(answers[1], IllegalTransition)
 
-    async def test_a_group_is_settled_by_its_claim_only(self, queue: Queue) -> None:
+    async def test_a_group_is_settled_by_id_and_fence_of_each(self, queue: Queue, clock: FakeClock) -> None:
+        tasks = [await member(queue, expects={"validation": "regex", "pattern": "[0-9]+"}) for _ in range(3)]
+        held = [(each.task.id, each.fence) for each in with_groups([await take(queue)])]
+        assert settled_as(await queue.release_group(held)) == ["ready"] * 3
+        assert settled_as(await queue.fail_group(held, "no")) == ["illegal_transition"] * 3
+        held = [(each.task.id, each.fence) for each in with_groups([await take(queue)])]
+        answers = await queue.fail_group(held, "no", cost=0.5)
+        assert settled_as(answers) == ["retrying"] * 3
+        assert len({answer.retry_at for answer in answers if isinstance(answer, Settled)}) == 1
+        await elapse(queue, clock, 60)
+        held = [(each.task.id, each.fence) for each in with_groups([await take(queue)])]
+        stale = (held[1][0], held[1][1] - 1)
+        answers = await queue.complete_group([held[0], stale, held[2]], "17", cost=0.25)
+        assert settled_as(answers) == ["completed", "lease_lost", "completed"]
+        assert settled_as(await queue.complete_group(held, "words")) == [
+            "illegal_transition",
+            "retrying",
+            "illegal_transition",
+        ]
+        assert [(await queue.get(task.id)).cost_usd for task in tasks] == [0.75, 0, 0]
+        assert await queue.store.check() == []
+
+    async def test_a_group_is_not_settled_by_one_of_it_nor_by_anything_else(self, queue: Queue) -> None:
         task = await member(queue)
         claim = await take(queue)
-        held: Any = (task.id, claim.fence)
-        for settle in (queue.complete_group(held), queue.fail_group(held, "no"), queue.release_group(held)):
-            with pytest.raises(Invalid) as caught:
-                await settle
-            assert caught.value.field == "claim"
+        pair = (task.id, claim.fence)
+        wrong: list[Any] = [pair, [], [pair, pair], [task.id], None, [(task.id,)]]
+        for held in wrong:
+            for settle in (queue.complete_group(held), queue.fail_group(held, "no"), queue.release_group(held)):
+                with pytest.raises(Invalid) as caught:
+                    await settle
+                assert caught.value.field in ("claim", "task_id")
+        with pytest.raises(NotFound):
+            await queue.complete_group([pair, ("task_unknown", 1)])
         assert await status(queue, task) == Status.RUNNING
 
     async def test_a_retried_task_joins_its_group_again(self, queue: Queue) -> None:

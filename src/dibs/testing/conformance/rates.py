@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dibs.errors import Invalid
+from dibs.errors import Invalid, NotFound
 from dibs.model.instants import from_micros
 from dibs.model.task import NewTask
 from dibs.stores.values import ClaimRequest
@@ -52,6 +52,18 @@ class Rates(Topic):
         assert await count(queue) == 1
         clock.advance(60)
         assert await count(queue) == 2
+
+    async def test_a_rate_is_removed_once(self, queue: Queue) -> None:
+        await queue.set_rate("call", "1/hour")
+        await queue.add_many([NewTask("call") for _ in range(3)])
+        assert await count(queue) == 1
+        removed = await queue.remove_rate("call")
+        assert (removed.type, removed.amount, removed.left) == ("call", 1, 0)
+        assert await queue.rates() == []
+        assert await count(queue) == 2
+        with pytest.raises(NotFound) as caught:
+            await queue.remove_rate("call")
+        assert caught.value.field == "type"
 
     async def test_other_types_go_on_and_nothing_is_parked(self, queue: Queue) -> None:
         await queue.set_rate("call", "1/hour")

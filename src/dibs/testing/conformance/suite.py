@@ -21,7 +21,8 @@ from dibs.testing.conformance.costs import Costs
 from dibs.testing.conformance.dags import Dags
 from dibs.testing.conformance.deadletters import DeadLetters
 from dibs.testing.conformance.deadlines import Deadlines
-from dibs.testing.conformance.escalating import Deciding, Escalating
+from dibs.testing.conformance.deciding import Deciding
+from dibs.testing.conformance.escalating import Escalating
 from dibs.testing.conformance.events import Events
 from dibs.testing.conformance.graphs import Graphs, Linking
 from dibs.testing.conformance.idempotency import Idempotency

@@ -1,33 +1,18 @@
 -- Remember an artifact of a task under a held fence, in the place of the one of its name; answers when that was.
--- Confirms the start. A task has at most p_most of them.
+-- A task has at most p_most of them.
 -- Locks: the task's row.
 CREATE OR REPLACE FUNCTION dibs.put_artifact(
     p_now bigint, p_id text, p_fence bigint, p_name text, p_digest text, p_size bigint, p_media_type text, p_most integer
 ) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
-    w dibs.work%ROWTYPE;
     number bigint;
     at bigint;
 BEGIN
-    SELECT s.n INTO number FROM dibs.specs s WHERE s.id = p_id;
-    IF NOT FOUND THEN
-        PERFORM dibs.refuse('no_task', json_build_array(p_id));
-    END IF;
-    SELECT * INTO w FROM dibs.work x WHERE x.n = number FOR UPDATE;
-    IF NOT FOUND OR w.fence <> p_fence OR w.status NOT IN ('claimed', 'running') THEN
-        PERFORM dibs.refuse('lease_lost', json_build_array(p_id, p_fence));
-    END IF;
-    at := coalesce(p_now, dibs.micros());
-    IF w.timeout_at <= at THEN
-        PERFORM dibs.refuse('over_timeout', json_build_array(p_id, p_fence, w.timeout_s));
-    END IF;
+    SELECT h.n, h.at INTO number, at FROM dibs.held_for(p_now, p_id, p_fence) h;
     IF (SELECT count(*) FROM dibs.artifacts a WHERE a.n = number AND a.name <> p_name) >= p_most THEN
         PERFORM dibs.refuse('too_many_artifacts', json_build_array(p_id, p_most));
     END IF;
     PERFORM dibs.keep_artifact(number, at, p_name, p_digest, p_size, p_media_type);
-    IF NOT w.confirmed THEN
-        UPDATE dibs.work x SET confirmed = true WHERE x.n = number;
-    END IF;
     RETURN at;
 END $$;
 

@@ -1,4 +1,5 @@
--- What the holder of a claim does meanwhile: start and renew. Each item is answered by itself, in the order given.
+-- What the holder of a claim does meanwhile: start and renew (each item is answered by itself, in the order given), and write
+-- under it.
 
 -- What to say of (task, fence) pairs that do not hold: `words` are the names of refusals, or 'cancelled' where the task
 -- was cancelled while this fence held it; NULL where it holds. `facts` are what the refusal says, as JSON; of a
@@ -155,4 +156,30 @@ BEGIN
         words[over[i]] := 'over_timeout';
         facts[over[i]] := json_build_array(p_ids[over[i]], p_fences[over[i]], limits[i]);
     END LOOP;
+END $$;
+
+-- The task that is held under this fence, by its number, with its row locked, and the instant. Whoever writes something
+-- of an attempt under way begins here; it confirms the start. Refused: unknown, not held like this, over its time.
+-- Locks: the task's row.
+CREATE OR REPLACE FUNCTION dibs.held_for(p_now bigint, p_id text, p_fence bigint, OUT n bigint, OUT at bigint)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    w dibs.work%ROWTYPE;
+BEGIN
+    SELECT s.n INTO held_for.n FROM dibs.specs s WHERE s.id = p_id;
+    IF NOT FOUND THEN
+        PERFORM dibs.refuse('no_task', json_build_array(p_id));
+    END IF;
+    SELECT * INTO w FROM dibs.work x WHERE x.n = held_for.n FOR UPDATE;
+    IF NOT FOUND OR w.fence <> p_fence OR w.status NOT IN ('claimed', 'running') THEN
+        PERFORM dibs.refuse('lease_lost', json_build_array(p_id, p_fence));
+    END IF;
+    held_for.at := coalesce(p_now, dibs.micros());
+    IF w.timeout_at <= held_for.at THEN
+        PERFORM dibs.refuse('over_timeout', json_build_array(p_id, p_fence, w.timeout_s));
+    END IF;
+    IF NOT w.confirmed THEN
+        UPDATE dibs.work x SET confirmed = true WHERE x.n = held_for.n;
+    END IF;
 END $$;

@@ -1,26 +1,15 @@
 -- Write entries of a task's journal under a held fence, all or nothing. Answers what is now recorded for each.
--- Confirms the start. Of log lines the last 1,000 are kept.
+-- Of log lines the last 1,000 are kept.
 -- Locks: the task's row.
 CREATE OR REPLACE FUNCTION dibs.write_journal(
     p_now bigint, p_id text, p_fence bigint, p_kinds text[], p_names text[], p_digests text[], p_values text[],
     OUT digests text[], OUT vals text[]
 ) LANGUAGE plpgsql AS $$
 DECLARE
-    w dibs.work%ROWTYPE;
     number bigint;
     entry record;
 BEGIN
-    SELECT s.n INTO number FROM dibs.specs s WHERE s.id = p_id;
-    IF NOT FOUND THEN
-        PERFORM dibs.refuse('no_task', json_build_array(p_id));
-    END IF;
-    SELECT * INTO w FROM dibs.work x WHERE x.n = number FOR UPDATE;
-    IF NOT FOUND OR w.fence <> p_fence OR w.status NOT IN ('claimed', 'running') THEN
-        PERFORM dibs.refuse('lease_lost', json_build_array(p_id, p_fence));
-    END IF;
-    IF w.timeout_at <= coalesce(p_now, dibs.micros()) THEN
-        PERFORM dibs.refuse('over_timeout', json_build_array(p_id, p_fence, w.timeout_s));
-    END IF;
+    SELECT h.n INTO number FROM dibs.held_for(p_now, p_id, p_fence) h;
     digests := p_digests;
     vals := p_values;
     FOR i IN 1 .. cardinality(p_kinds) LOOP
@@ -49,8 +38,5 @@ BEGIN
         DELETE FROM dibs.journal j WHERE j.n = number AND j.kind = 'log' AND j.id <= (
             SELECT l.id FROM dibs.journal l WHERE l.n = number AND l.kind = 'log' ORDER BY l.id DESC OFFSET 1000 LIMIT 1
         );
-    END IF;
-    IF NOT w.confirmed THEN
-        UPDATE dibs.work x SET confirmed = true WHERE x.n = number;
     END IF;
 END $$;
