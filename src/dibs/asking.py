@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 MAX_QUESTION_CHARS = 10_000
 MAX_SCHEMA_BYTES = 64 << 10
-MIN_TIMEOUT_S = 1.0
-MAX_TIMEOUT_S = 366 * 86_400.0
 
 
 def ask(
@@ -64,7 +62,7 @@ def ask(
         assignee=whom,
         timeout_s=None
         if timeout is None
-        else validation.duration_s(timeout, "timeout", low=MIN_TIMEOUT_S, high=MAX_TIMEOUT_S),
+        else validation.duration_s(timeout, "timeout", low=questions.MIN_TIMEOUT_S, high=questions.MAX_TIMEOUT_S),
         default=fallback,
         usage=used,
     )

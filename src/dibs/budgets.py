@@ -109,5 +109,6 @@ class Budgets:
         if task.max_cost is task.max_tokens is task.max_turns is None:
             return None
         [news] = await self.store.renew([Renewal(task_id=task.id, fence=claim.fence, usage=told)])
-        # An error is for the settlement to meet.
-        return None if isinstance(news, DibsError) else news.limits.get("exceeded")
+        # An error is for the settlement to meet. Whoever is done needs no more of a budget that others share.
+        over = None if isinstance(news, DibsError) else news.limits.get("exceeded")
+        return None if over is None or over.startswith(budgets.PREFIX) else over

@@ -101,6 +101,8 @@ class Coalescing:
                 poison=queue.poison,
                 now=now,
             )
+            # It was one attempt at all of them.
+            failed.together = each is not claim
             settlements.append(failed)
         return await queue.settle(settlements)
 

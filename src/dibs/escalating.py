@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.requests import id_of
 
 if TYPE_CHECKING:
-    from dibs.model.escalation import Ladder
+    from dibs.model.escalation import Ladder, Rung
     from dibs.stores.contract import Store
 
 
@@ -55,6 +55,15 @@ class Escalating:
             if (ladder.type, ladder.dag) == (type, wanted):
                 return ladder
         raise escalation.no_ladder(scope)
+
+    async def _ladder_of(self, dag_id: str) -> tuple[Rung, ...]:
+        """The rungs that were set for a dag; none if there are none of its own."""
+        text = (await self.store.ladders(self.project)).get(f"dag:{dag_id}")
+        if text is None:
+            return ()
+        from dibs.rules import escalation
+
+        return escalation.from_json(text)
 
     async def escalations(self) -> list[Ladder]:
         """Every ladder there is: those of types, by name, then those of dags."""

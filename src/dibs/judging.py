@@ -1,5 +1,7 @@
 """Completions outside a worker whose contract runs commands: run here, while the lease is kept.
 
+What was made is written down first (`keeping`): who is killed meanwhile leaves only the judgement to be made again.
+
 Nothing is run for a claim that is not held any more. One that has ended already is answered by how it ended, so that
 saying it again runs nothing again.
 """
@@ -11,7 +13,7 @@ from signal import SIGKILL
 from threading import Lock, Thread
 from typing import TYPE_CHECKING
 
-from dibs import checking, proving, settling
+from dibs import checking, keeping, proving, settling
 from dibs.model.instants import to_micros
 from dibs.model.status import Outcome
 from dibs.requests import raised
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from dibs.model.claim import Claim, News
     from dibs.queue import Queue
     from dibs.rules.contracts import Check
-    from dibs.stores.values import Settlement
+    from dibs.stores.values import Settlement, Usage
 
 SHORTEST_S = 0.2
 """Between two renewals, however short the lease."""
@@ -40,7 +42,9 @@ async def settlement(
         refusal = (ended.error or "") if ended.outcome is Outcome.REJECTED else None
         return settling.judged(claim, done, refusal, draw=queue.draw, poison=queue.poison)
     proving.must_be_runnable(checking.commands(claim.task.expects))
-    news = await _renewed(queue, claim, beside)
+    news = await _renewed(queue, claim, beside, done.usage)
+    if not news.cancel:
+        await keeping.keep(queue.store, claim, done)
     running = _Running(claim, done, queue.url)
     try:
         # Whoever cancelled it has ended it: the store will say so to what is handed in now.
@@ -54,8 +58,9 @@ async def settlement(
     return settling.judged(claim, done, refusal, draw=queue.draw, poison=queue.poison)
 
 
-async def _renewed(queue: Queue, claim: Claim, beside: Sequence[Claim]) -> News:
+async def _renewed(queue: Queue, claim: Claim, beside: Sequence[Claim], usage: Usage | None = None) -> News:
     renewals = [Renewal(task_id=each.task.id, fence=each.fence) for each in (claim, *beside)]
+    renewals[0].usage = usage
     return raised((await queue.renew_many(renewals))[0])
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dibs.requests import MAX_LIMIT, held, id_of, no_question, optional
+from dibs.requests import MAX_LIMIT, get_task, held, id_of, no_question, optional
 from dibs.rules import validation
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from dibs.duties import Desk
     from dibs.model.question import Question
+    from dibs.model.task import Task
     from dibs.requests import Held
     from dibs.stores.contract import Store
     from dibs.stores.values import Asked, Usage
@@ -121,6 +122,19 @@ class People:
         return await self.store.inbox(
             self.project, optional(assignee, "assignee"), validation.whole(limit, "limit", 1, MAX_LIMIT)
         )
+
+    async def judges_of(self, task_id: Any) -> list[Task]:
+        """The tasks that judge the work of this one, or did, oldest first."""
+        return await self._judges_of(await get_task(self.store, task_id, listed=True))
+
+    async def _judges_of(self, task: Task) -> list[Task]:
+        from dibs.rules import contracts, validating
+
+        if task.expects is None or not contracts.is_slow(task.expects):
+            return []
+        fences = [attempt.fence for attempt in await self.store.history(task.id)]
+        found = await self.store.get(validating.judge_ids(task, fences), listed=True)
+        return [judge for judge in found if judge is not None]
 
     async def questions_of(self, task_id: Any) -> list[Question]:
         """Everything the task ever asked, approvals included, oldest first; with the answers."""

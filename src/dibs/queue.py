@@ -374,6 +374,7 @@ class Queue(
             left = deadline - time.monotonic()
             if claimed.claims or left <= 0:
                 await self._know_refs(claimed.claims)
+                await self._know_made(claimed.claims)
                 found = Claims(claimed.claims)
                 found.slow_down, found.reason = claimed.slow_down, claimed.reason
                 return found
@@ -392,6 +393,16 @@ class Queue(
         except asyncio.CancelledError:
             taking.add_done_callback(self._give_back)
             raise
+
+    async def _know_made(self, claims: list[Claim]) -> None:
+        """Which of them were done before, and only not judged. What is tried again under a contract is looked up; a
+        group is done anew."""
+        again = [claim for claim in claims if claim.previous_attempts and claim.task.expects is not None]
+        if again:
+            from dibs import keeping
+
+            lone = [claim for claim in again if not claim.group and settling.runs_commands(claim)]
+            await keeping.find(self.store, lone)
 
     async def _know_refs(self, claims: list[Claim]) -> None:
         """Resolve what contexts refer to. If that cannot be read now, nobody gets the tasks with half of it."""

@@ -11,6 +11,7 @@ from dibs.errors import Invalid, NotFound
 from dibs.model.status import FINAL, DagStatus, Status
 from dibs.requests import MAX_LIMIT, from_when, get_task, id_of, optional
 from dibs.rules import graph, validation
+from dibs.rules.usage import added_up
 from dibs.stores.values import Filter
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ class Reading:
         dag = await self.store.dag(id)
         if dag is None:
             raise NotFound(f"There is no dag {id}.", field="dag_id")
+        whole = cast("Queue", self)
+        judges = [judge for task in dag.tasks if task.expects is not None for judge in await whole._judges_of(task)]
+        dag.judging_usd = added_up(judge.cost_usd for judge in judges)
+        dag.escalation = await whole._ladder_of(id)
         return surveyed(dag)
 
     async def history(self, task_id: Any) -> list[Attempt]:
@@ -136,7 +141,13 @@ class Reading:
             lock=next((lock for lock in known if lock.name == task.parked_on), None),
             budget=await queue._budget_in_the_way(task.parked_on or ""),
             spending=await self.store.budgets(self.project) if is_ready else [],
+            last=await self._last_attempt(task),
         )
+
+    async def _last_attempt(self, task: Task) -> Attempt | None:
+        """How the last claim of a task that is to be tried again ended."""
+        attempts = await self.store.history(task.id) if task.status is Status.RETRYING else []
+        return attempts[-1] if attempts else None
 
     async def stats(self) -> Stats:
         """The queue at a glance: counts, lanes, agents."""

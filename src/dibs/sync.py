@@ -130,6 +130,7 @@ class SyncQueue:
     get = _blocking(Queue.get)
     get_dag = _blocking(Queue.get_dag)
     history = _blocking(Queue.history)
+    judges_of = _blocking(Queue.judges_of)
     wait = _blocking(Queue.wait)
     find = _blocking(Queue.find)
     dead_letters = _blocking(Queue.dead_letters)

@@ -136,6 +136,7 @@ def test_damaged_bytes_are_told_of_and_not_handed_out() -> None:
         with pytest.raises(dibs.Unavailable):
             queue.claim("ada")
         assert queue.find().items[0].status == "retrying"
+        assert queue.why(queue.find().items[0]).blockers[0].detail.startswith("artifacts_away: ")
 
 
 def test_without_the_library_the_store_keeps_all_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,6 +64,8 @@ def test_a_dag_file_may_have_a_ladder(dibs: Run, tmp_path: Path) -> None:
     file.write_text("title: One\nescalation: [{after: 1, do: fail_dag}]\ntasks: [{type: code}, {type: other}]\n")
     dag = dibs("dag", "submit", file, ok=True).line
     assert dibs("escalation", "show", "--dag", dag, "--json", ok=True).json["dag"] == dag
+    assert "escalation\tafter 1 failed fail the dag" in dibs("dag", "show", dag, ok=True).out
+    assert dibs("dag", "show", dag, "--json", ok=True).json["escalation"] == [{"after": 1, "do": "fail_dag"}]
     claim = dibs("claim", "--agent", "ada", "--type", "code", ok=True).json
     dibs("fail", claim["task"]["id"], "--fence", 1, "--error", "no", ok=True)
     assert dibs("dag", "show", dag, "--json", ok=True).json["status"] == "failed"

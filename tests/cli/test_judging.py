@@ -60,6 +60,16 @@ def test_why_and_show_tell_who_judges_and_what_would_help(dibs: Run) -> None:
     assert '"price": 3' in shown
 
 
+def test_what_judging_cost_is_shown_beside_what_the_work_cost(dibs: Run) -> None:
+    id = handed_in(dibs, JUDGED, "validating")
+    claim = dibs("claim", "--agent", "bob", "--can", "judge", ok=True).json["task"]
+    dibs("complete", claim["id"], "--fence", 1, "--output", PASS, "--cost", 0.25, ok=True)
+    assert "judging it cost\t$0.25" in dibs("show", id, ok=True).out
+    assert "judging it cost\t$0.25" in dibs("dag", "show", id, ok=True).out
+    assert dibs("dag", "show", id, "--json", ok=True).json["judging_usd"] == 0.25
+    assert f"charged to\tdag:{claim['charged_to'][0][4:]}, type:quote" in dibs("show", claim["id"], ok=True).out
+
+
 def test_a_person_says_yes_or_no_and_why(dibs: Run) -> None:
     id = handed_in(dibs, '{"validation": "human", "assignee": "grace"}', "waiting")
     [question] = dibs("inbox", "--json", ok=True).json

@@ -115,6 +115,8 @@ CONTRACTS = st.sampled_from(
         {"validation": ["judge", {"validation": "judge", "rubric": "It is true."}], "rubric": "It is good."},
         {"validation": ["judge", "human"], "rubric": "It is good.", "assignee": "grace"},
         {"validation": "human", "question": "Is it good?"},
+        {"validation": "human", "timeout": 30, "default": False},
+        {"validation": "human", "timeout": 20, "escalate_to": "lead"},
     ]
 )
 """What others have to judge."""

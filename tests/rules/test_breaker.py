@@ -55,6 +55,11 @@ def test_what_an_ending_says_about_its_type(outcome: str, reason: str | None, co
     assert breaker.verdict(outcome, reason, counts_attempt=counts) is said
 
 
+def test_of_what_fails_together_one_counts() -> None:
+    assert breaker.verdict("failed", "error", counts_attempt=True, together=True) is Verdict.NOTHING
+    assert breaker.verdict("completed", None, counts_attempt=True, together=True) is Verdict.SUCCESS
+
+
 def test_it_opens_at_the_threshold_and_not_before() -> None:
     two = after(HEALTHY, Verdict.FAILURE, Verdict.FAILURE, now=SECOND)
     assert (two.state, two.failed_at, two.last_failure_at) == (State.CLOSED, (SECOND, SECOND), SECOND)

@@ -53,6 +53,8 @@ def test_amounts_are_whole_parts_of_their_unit() -> None:
 def test_a_task_uses_what_is_for_all_and_for_its_type_user_and_dag() -> None:
     assert budgets.scopes_of(type="a", user=None, dag="d") == ("global", "type:a", "dag:d")
     assert budgets.scopes_of(type="a", user="u", dag="d") == ("global", "type:a", "dag:d", "user:u")
+    judge = budgets.scopes_of(type="judge", user=None, dag="d", charged_to=("dag:e", "type:a"))
+    assert judge == ("global", "type:judge", "dag:d", "dag:e", "type:a")
 
 
 @pytest.mark.parametrize(
@@ -279,3 +281,37 @@ def test_why_says_when_a_budget_begins_anew() -> None:
     assert blocker.until == datetime(2026, 1, 1, 23, tzinfo=UTC)
     _, [blocker] = budgets.explain(Task(id="task_2", type="a", max_cost=2), daily())
     assert (blocker.until, "can never fit" in blocker.detail) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("limit", "spent", "shares", "over"),
+    [
+        (10, 10, [], False),
+        (10, 11, [], True),
+        (10, 5, [(5, None)], False),
+        (10, 5, [(5, 3)], False),
+        (10, 5, [(0, 6)], True),
+        (10, 0, [(5, 6), (4, None)], False),
+        (10, 0, [(5, 6), (4, 5)], True),
+    ],
+)
+def test_a_budget_is_overdrawn_by_what_is_used_before_it_is_charged(
+    limit: int, spent: int, shares: list[tuple[int, int | None]], over: bool
+) -> None:
+    assert budgets.overdrawn(limit, spent, shares) is over
+
+
+def test_an_attempt_that_overdrew_a_budget_says_what_to_raise() -> None:
+    error = budgets.why_exceeded(Task(id="task_1", type="a"), "budget:user:team:a:tokens")
+    assert error.startswith("budget user:team:a is used up")
+    assert "dibs budget raise user:team:a AMOUNT --unit tokens" in error
+    assert "AMOUNT)" in budgets.why_exceeded(Task(id="task_1", type="a"), "budget:global:usd")
+
+
+@pytest.mark.parametrize(
+    ("ends", "seconds"), [([5_000_000], 4), ([5_000_000, 9_000_000], 8), ([0], 0), ([9, None], None)]
+)
+def test_an_agent_is_broke_until_the_last_of_its_used_up_budgets_begins_anew(
+    ends: list[int | None], seconds: float | None
+) -> None:
+    assert budgets.broke_for_s(ends, 1_000_000) == seconds

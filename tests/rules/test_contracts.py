@@ -108,6 +108,17 @@ def test_a_contract_is_read_as_its_checks_in_order(expects: Any, checks: list[Ch
         ({"validation": "human", "question": ""}, "question must be a text"),
         ({"validation": "human", "assignee": ""}, "assignee must be a name"),
         ({"validation": "human", "rubric": "x"}, "rubric is for judge"),
+        ({"validation": "human", "timeout": 0}, "timeout must be"),
+        ({"validation": "human", "timeout": "500d"}, "timeout must be"),
+        ({"validation": "human", "timeout": 60, "escalate_to": ""}, "escalate_to must be a name"),
+        ({"validation": "human", "timeout": 60, "default": "yes"}, "default must be true, false, or an answer"),
+        (
+            {"validation": "human", "timeout": 60, "default": {"reason": "x"}},
+            "default must be true, false, or an answer",
+        ),
+        ({"validation": "human", "default": True}, "no timeout after which it holds"),
+        ({"validation": "human", "escalate_to": "lead"}, "no timeout after which it holds"),
+        ({"validation": ["command", "human"], "argv": ["a"], "timeout": 9, "default": True}, "no timeout after which"),
         ({"validation": "decision-report", "fields": []}, "fields must be a list"),
         ({"validation": "decision-report", "fields": "decision"}, "fields must be a list"),
         ({"validation": "decision-report", "fields": ["a", 1]}, "fields must be a list"),
@@ -134,6 +145,14 @@ def test_work_is_judged_by_others_once_everything_else_is_checked() -> None:
     }
     assert parse(expects) == (Check("regex", pattern="x"), judged, seen)
     assert parse({"validation": "human"}) == (Check("human"),)
+    [timed] = parse({"validation": "human", "timeout": "1h", "default": False, "escalate_to": "lead"})
+    assert (timed.answer_s, timed.escalate_to) == (3600, "lead")
+    assert timed.default == {"approve": False, "reason": "nobody answered in time"}
+    assert parse({"validation": "human", "timeout": 9, "default": True})[0].default == {"approve": True}
+    own = {"approve": False, "reason": "silence is no"}
+    assert parse({"validation": "human", "timeout": 9, "default": own})[0].default == own
+    [tested, seen_in_time] = parse({"validation": ["command", "human"], "argv": ["a"], "timeout": 9})
+    assert (tested.timeout_s, seen_in_time.answer_s) == (9, None)
     assert parse({"validation": "verdict"}) == (Check("verdict"),)
     assert parse({"validation": "verdict", "criteria": ["short"]}) == (Check("verdict", criteria=("short",)),)
     for slow in ("judge", "human"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dibs.rules.usage import is_unpriced, newer_cost, plus
+from dibs.rules.usage import added_up, is_unpriced, newer_cost, plus
 
 TOLD, COMPUTED, UNKNOWN = (0.5, None), (0.25, "prices 1"), (None, None)
 
@@ -14,6 +14,12 @@ TOLD, COMPUTED, UNKNOWN = (0.5, None), (0.25, "prices 1"), (None, None)
 def test_what_is_known_is_added_up() -> None:
     assert plus(2, 3) == 5
     assert plus(0.25, 0.5) == 0.75
+
+
+def test_of_many_costs_those_that_are_known_count() -> None:
+    assert added_up([None, 0.25, None, 0.5]) == 0.75
+    assert added_up([]) is None
+    assert added_up([None]) is None
 
 
 def test_unknown_is_not_zero() -> None:

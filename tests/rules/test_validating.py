@@ -87,11 +87,39 @@ def test_a_person_is_asked_once_and_decides() -> None:
     assert next_step(subject, {}, no).text == "refused by a person: no reason was given"
 
 
+def test_a_person_has_time_to_answer_and_then_somebody_else() -> None:
+    yes, id, second = {"approve": True}, "q_1_work_3_0", "q_1_work_3_0_2"
+    timed = task({"validation": "human", "assignee": "grace", "timeout": 60, "default": True})
+    text = questions.VALIDATION_TEXT
+    assert next_step(timed, {}, {}) == Step("ask", 0, id, text, "grace", 60, yes)
+    late = asked(id, status="answered", answer=yes, answered_by="timeout")
+    assert next_step(timed, {}, late) == Step("complete")
+    subject = task({"validation": "human", "timeout": 60, "escalate_to": "lead", "default": True, "assignee": "grace"})
+    not_yet = {"approve": False, "reason": "nobody answered in time; lead is asked"}
+    assert next_step(subject, {}, {}) == Step("ask", 0, id, text, "grace", 60, not_yet)
+    no = asked(id, status="answered", answer={"approve": False, "reason": "no"}, answered_by="grace")
+    assert next_step(subject, {}, no).do == "reject"
+    late = asked(id, status="answered", answer=not_yet, answered_by="timeout")
+    again = f"{text} (Nobody (grace) answered in time.)"
+    assert next_step(subject, {}, late) == Step("ask", 0, second, again, "lead", 60, yes)
+    assert next_step(subject, {}, {**late, **asked(second)}) == Step("wait", 0, second)
+    for answer, do in ((yes, "complete"), ({"approve": False}, "reject")):
+        said = {**late, **asked(second, status="answered", answer=answer, answered_by="timeout")}
+        assert next_step(subject, {}, said).do == do
+    open_to_all = task({"validation": "human", "timeout": 60, "escalate_to": "lead"})
+    assert next_step(open_to_all, {}, late).text == f"{text} (Nobody answered in time.)"
+
+
 def test_checks_are_made_in_their_order() -> None:
     subject = task({"validation": ["judge", "human"], "rubric": "It rhymes."})
     first = {"task_1_judge_3_0": Task(id="task_1_judge_3_0", type="judge", status=Status.COMPLETED, output=PASS)}
     assert next_step(subject, {}, {}).do == "send"
     assert next_step(subject, first, {}) == Step("ask", 1, QUESTION, questions.VALIDATION_TEXT)
+
+
+def test_a_judge_is_paid_by_the_dag_and_the_type_of_the_work() -> None:
+    assert validating.charged_to(task(dag_id="dag_7")) == ("dag:dag_7", "type:poem")
+    assert validating.judge_ids(task(), [1, 2]) == ["task_1_judge_1_1", "task_1_judge_2_1"]
 
 
 def test_a_judge_is_told_what_it_needs_and_the_author_gets_nothing() -> None:

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from dibs.model.agent import AgentStatus
+from dibs.model.attempt import Attempt
 from dibs.model.instants import to_micros
 from dibs.model.question import Question
-from dibs.model.status import Status
+from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
 from dibs.model.views import Agent, Why
 from dibs.rules.why import explain
@@ -122,6 +123,22 @@ def test_a_released_task_is_not_called_failed() -> None:
     why = ask(task(Status.RETRYING, retry_at=NOON + timedelta(seconds=5)))
     assert why.explanation == "It was given back and will be offered again in 5 s."
     assert why.blockers[0].kind == "retry"
+
+
+def test_a_task_that_failed_before_it_was_given_back_is_not_called_failed_now() -> None:
+    last = Attempt(number=0, fence=3, agent="coder-1", outcome=Outcome.RELEASED, reason="released")
+    subject = task(Status.RETRYING, error="no", reason="error", retry_at=NOON + timedelta(seconds=5))
+    assert explain(subject, NOW, last=last).explanation == "It was given back and will be offered again in 5 s."
+
+
+def test_a_task_whose_values_could_not_be_read_says_so_and_where_to_look() -> None:
+    last = Attempt(number=0, fence=1, agent="coder-1", outcome=Outcome.RELEASED, reason="artifacts_away")
+    why = explain(task(Status.RETRYING, retry_at=NOON + timedelta(seconds=5)), NOW, last=last)
+    assert why.explanation.startswith("It was given back, because what coder-1 needs for it lies with the artifacts")
+    [blocker] = why.blockers
+    assert (blocker.kind, blocker.until) == ("retry", NOON + timedelta(seconds=5))
+    assert blocker.detail.startswith("artifacts_away: ")
+    assert "dibs doctor" in (blocker.help or "")
 
 
 def test_a_blank_error_is_no_trouble() -> None:

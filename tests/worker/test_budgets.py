@@ -104,3 +104,23 @@ async def test_draining_leaves_what_the_agent_itself_cannot_pay_for() -> None:
         async with dibs.Worker(app, queue, agent="tester") as worker:
             await first(worker.drain())
         assert [(await queue.get(task.id)).status for task in (dear, cheap)] == ["ready", "completed"]
+
+
+async def test_a_handler_that_overdraws_a_budget_is_stopped_soon(url: str) -> None:
+    app = dibs.App()
+
+    @app.handler("job", retry="immediate")
+    async def job(ctx: Any) -> None:
+        ctx.spend(usd=0.6)
+        await asyncio.Event().wait()
+
+    async with dibs.connect(url) as queue:
+        await queue.set_budget("type:job", 0.5)
+        task = await queue.add("job")
+        async with dibs.Worker(app, queue, lease=60) as worker:
+            await first(worker.drain())
+        task = await queue.get(task.id)
+        assert (task.status, task.reason, task.attempts) == ("dead_lettered", "budget_exceeded", 1)
+        assert (task.error or "").startswith("budget type:job is used up")
+        [budget] = await queue.budgets()
+        assert (budget.reserved, budget.spent) == (0, 0.6)

@@ -56,6 +56,56 @@ async def test_a_handler_that_fails_fails_the_whole_group(url: str) -> None:
     assert [(task.status, task.error) for task in tasks] == [("dead_lettered", "no network")] * 3
 
 
+async def test_draining_takes_what_still_gathers_and_leaves_what_is_scheduled(url: str) -> None:
+    app = dibs.App()
+    runs = []
+
+    @app.handler("note")
+    async def note(ctx: Any, value: int) -> None:
+        runs.append([value, *(member.task.payload for member in ctx.group)])
+
+    async with dibs.connect(url) as queue:
+        for n in range(2):
+            await queue.add("note", n, coalesce_key="room", coalesce_window=0.5)
+        later = await queue.add("note", 7, run_after="1h")
+        [scheduled] = await drained(queue, app, [later.id])
+    assert runs == [[0, 1]]
+    assert scheduled.status == "scheduled"
+
+
+async def test_a_group_that_fails_is_one_failure_to_its_breaker() -> None:
+    app = dibs.App()
+
+    @app.handler("note")
+    async def note(ctx: Any, value: int) -> None:
+        raise dibs.Fail("no network", retry=False)
+
+    async with dibs.connect("memory:") as queue:
+        await queue.set_breaker("note", failure_threshold=3)
+        tasks = await drained(queue, app, await add(queue, 5))
+        assert [task.status for task in tasks] == ["dead_lettered"] * 5
+        assert [each.failures for each in await queue.breakers() if each.type == "note"] == [1]
+
+
+async def test_one_whose_output_could_not_be_checked_fails_alone(url: str) -> None:
+    app = dibs.App()
+    runs = []
+
+    @app.handler("note")
+    async def note(ctx: Any, value: int) -> str:
+        runs.append([value, *(member.task.payload for member in ctx.group)])
+        return "done"
+
+    missing = {"validation": "command", "argv": ["no-such-program"]}
+    async with dibs.connect(url) as queue:
+        first_ids = await add(queue, 1, expects=missing, priority=1, max_attempts=2, retry="fixed:1s")
+        tasks = await drained(queue, app, [*first_ids, *await add(queue, 3)])
+    assert runs == [[0, 1, 2]]
+    assert [task.status for task in tasks] == ["dead_lettered", *["completed"] * 3]
+    assert (tasks[0].error or "").startswith("its output could not be checked: there is no program")
+    assert [task.attempts for task in tasks] == [2, 1, 1, 1]
+
+
 async def test_a_group_that_failed_is_tried_again_together(url: str) -> None:
     app = dibs.App()
     runs = []

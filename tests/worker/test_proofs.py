@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import dibs
+from dibs import keeping, settling
 from dibs.worker import command_app
 from tests.worker import apps
-from tests.worker.facts import any_alive, ended, eventually, first, has_status, lines
+from tests.worker.facts import any_alive, ended, eventually, first, has_status, lines, note
 from tests.worker.test_signals import worker
 
 if TYPE_CHECKING:
@@ -141,6 +142,64 @@ async def test_a_worker_that_leaves_gives_back_what_is_not_tested(url: str, tmp_
         task = await queue.get(task.id)
         assert (task.output, task.attempts) == (None, 0)
         assert task.status in ("ready", "retrying")
+
+
+async def test_what_is_done_and_not_tested_is_only_tested_by_the_next(url: str, tmp_path: Path) -> None:
+    worked, tested = tmp_path / "worked", tmp_path / "tested"
+    # The first run of the test says that it runs, and hangs.
+    code = (
+        f"import os, time; p = {str(tested)!r}; f = os.path.exists(p); open(p, 'a').write('x\\n'); f or time.sleep(600)"
+    )
+    app = dibs.App()
+
+    @app.handler("job")
+    async def job(ctx: dibs.Context) -> str:
+        note(str(worked), "x")
+        ctx.spend(usd=0.5, turns=2)
+        ctx.decide({"decision": "so", "reasoning": "why"})
+        return "done"
+
+    async with dibs.connect(url) as queue:
+        task = await queue.add("job", expects={**must(code), "validation": ["decision-report", "command"]})
+        async with dibs.Worker(app, queue) as one:
+            running = asyncio.create_task(one.run())
+            await eventually(lambda: lines(tested))
+            one.leave()
+            await first(running)
+        async with dibs.Worker(app, queue) as other:
+            await first(other.drain())
+        task = await queue.get(task.id)
+        assert (task.status, task.output, task.decision) == (
+            "completed",
+            "done",
+            {"decision": "so", "reasoning": "why"},
+        )
+        assert (len(lines(worked)), len(lines(tested))) == (1, 2)
+        assert [(each.outcome, each.cost_usd, each.turns) for each in await queue.history(task.id)] == [
+            ("released", 0.5, 2),
+            ("completed", 0.0, 0),
+        ]
+
+
+async def test_what_was_made_elsewhere_is_done_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    worked = tmp_path / "worked"
+    app = dibs.App()
+
+    @app.handler("job")
+    async def job() -> str:
+        note(str(worked), "x")
+        return "done"
+
+    async with dibs.connect("memory:") as queue:
+        task = await queue.add("job", expects=must(""))
+        [claim] = await queue.claim("ada")
+        await keeping.keep(queue.store, claim, settling.completed(claim, "elsewhere"))
+        await queue.release(claim)
+        monkeypatch.chdir(tmp_path)
+        async with dibs.Worker(app, queue) as here:
+            await first(here.drain())
+        assert (await queue.get(task.id)).output == "done"
+        assert len(lines(worked)) == 1
 
 
 async def test_the_test_of_a_killed_worker_ends_too(file_url: str, tmp_path: Path) -> None:

@@ -285,7 +285,7 @@ def _settled_with(settlement: Settlement, body: bytes | None) -> Settlement:
 
 def _not_now(claim: Claim) -> Settlement:
     """Given back as it was, but not to be handed out for a while."""
-    given_back = settling.untouched(claim, "artifacts_away")
+    given_back = settling.untouched(claim, large.AWAY)
     given_back.next, given_back.delay_s = Status.RETRYING, AWAY_S
     return given_back
 

@@ -108,6 +108,7 @@ async def _send(desk: Desk, claim: Claim, step: Step) -> None:
     spec = validating.order(whole or task, step.place)
     [draft] = drafting.drafts([spec], project=task.project, now=desk.store.now(), new_id=lambda _: step.id)
     draft.task.parent_id, draft.task.depth = task.id, task.depth + 1
+    draft.task.charged_to = validating.charged_to(task)
     draft.task.assignee = validating.not_for(claim.agent)
     draft.lane = replace(draft.lane, assignee=draft.task.assignee)
     draft.kind = None  # it differs from what its frame says
@@ -117,20 +118,21 @@ async def _send(desk: Desk, claim: Claim, step: Step) -> None:
 async def _ask(desk: Desk, claim: Claim, step: Step) -> None:
     from msgspec.json import encode
 
-    from dibs.rules import contracts, questions
+    from dibs.rules import questions
     from dibs.stores.values import Ask
 
-    check = contracts.parse(claim.task.expects)[step.place]
     await desk.store.ask(
         Ask(
             task_id=claim.task.id,
             fence=claim.fence,
             id=step.id,
             name=step.id,
-            digest=blake2b(encode([step.text, check.assignee]), digest_size=16).hexdigest(),
+            digest=blake2b(encode([step.text, step.assignee]), digest_size=16).hexdigest(),
             question=step.text,
             schema=encode(questions.VALIDATION_SCHEMA, order="sorted"),
-            assignee=check.assignee,
+            assignee=step.assignee,
+            timeout_s=step.timeout_s,
+            default=None if step.default is None else encode(step.default, order="sorted"),
             kind=questions.VALIDATION,
         )
     )

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from dibs.model.attempt import Attempt
+from dibs.model.made import Made
 from dibs.model.task import Task
 
 
@@ -18,6 +19,7 @@ class Claim(Struct, kw_only=True, gc=False):
     it); `children` likewise for what it spawned and waited for. `context` is the task's, with an object of what
     each reference in its `refs` means now. `previous_attempts` are the last ten, oldest first. `group` holds the claims
     of the tasks with its `coalesce_key` that were taken with it, each to be settled like any other, or all together.
+    `made`: the work is done, but the command that its output must pass was cut short: complete it with this output.
     """
 
     task: Task
@@ -35,6 +37,7 @@ class Claim(Struct, kw_only=True, gc=False):
     previous_attempts: list[Attempt] = field(default_factory=list)
     limits: dict[str, Any] = field(default_factory=dict)
     group: list[Claim] = field(default_factory=list)
+    made: Made | None = None
 
 
 class Claims(list[Claim]):

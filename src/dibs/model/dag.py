@@ -6,6 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct, field
 
+from dibs.model.escalation import Rung
 from dibs.model.status import DagStatus
 from dibs.model.task import Task
 
@@ -22,7 +23,11 @@ class Edge(Struct, frozen=True):
 
 
 class Dag(Struct, kw_only=True):
-    """A dag as dibs knows it at one moment, with its tasks and the edges into them."""
+    """A dag as dibs knows it at one moment, with its tasks and the edges into them.
+
+    `cost_usd` is what its tasks cost; `judging_usd` what it cost to judge them, by tasks that are no part of it.
+    `escalation` is its own ladder, if it has one.
+    """
 
     id: str
     project: str = "default"
@@ -43,3 +48,5 @@ class Dag(Struct, kw_only=True):
     leaves: list[str] = field(default_factory=list)
     critical_path: list[str] = field(default_factory=list)
     cost_usd: float | None = None
+    judging_usd: float | None = None
+    escalation: tuple[Rung, ...] = ()

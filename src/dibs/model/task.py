@@ -110,6 +110,7 @@ class Task(Struct, kw_only=True, gc=False):
     coalesce_key: str | None = None
     gathers_until: datetime | None = None
     context: Any = None
+    charged_to: tuple[str, ...] = ()
     created_at: datetime | None = None
 
     # Where it is now.

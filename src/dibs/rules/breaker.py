@@ -10,7 +10,8 @@
 one task, the probe, is handed out, and only that attempt decides. Work that was handed in counts once it is judged:
 rejected it is a failure. An attempt that says nothing about the type
 (released, rate limited, cancelled, suspended, stopped by a budget, a lease that ran out before the work began) neither
-counts nor forgets; if it was the probe, the next claim takes another.
+counts nor forgets; if it was the probe, the next claim takes another. Of a group that fails together only the first
+counts: it was one attempt at one thing.
 
 A breaker that is not enabled counts nothing; opened by hand, it goes its way as any other.
 """
@@ -148,13 +149,13 @@ def merged(before: Override | None, wanted: Override) -> Override:
     return wanted if before is None else replace(before, **given)
 
 
-def verdict(outcome: str, reason: str | None, *, counts_attempt: bool) -> Verdict:
-    """What an attempt says about its type by the way it ended."""
+def verdict(outcome: str, reason: str | None, *, counts_attempt: bool, together: bool = False) -> Verdict:
+    """What an attempt says about its type by the way it ended; `together`: with another, which says it for both."""
     if outcome == Outcome.COMPLETED:
         return Verdict.SUCCESS
     if outcome == Outcome.SUBMITTED:
         return Verdict.HANDED_IN
-    if outcome in _FAILURES and counts_attempt and reason not in _NOT_TO_BLAME:
+    if outcome in _FAILURES and counts_attempt and not together and reason not in _NOT_TO_BLAME:
         return Verdict.FAILURE
     return Verdict.NOTHING
 

@@ -131,9 +131,9 @@ def to_parts(amount: float, unit: str) -> int:
     return min(MOST, round(amount * PARTS[unit]))
 
 
-def scopes_of(*, type: str, user: str | None, dag: str) -> tuple[str, ...]:
-    """Whose budgets a task uses, beside those of the agent that claims it."""
-    scopes = (GLOBAL, f"type:{type}", f"dag:{dag}")
+def scopes_of(*, type: str, user: str | None, dag: str, charged_to: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Whose budgets a task uses, beside those of the agent that claims it. `charged_to`: also those of these scopes."""
+    scopes = (GLOBAL, f"type:{type}", f"dag:{dag}", *charged_to)
     return scopes if user is None else (*scopes, f"user:{user}")
 
 
@@ -201,8 +201,30 @@ def exceeded(allowance: Allowance, told: Usage) -> str | None:
     return None
 
 
+def broke_for_s(ends: Sequence[int | None], now: int) -> float | None:
+    """How long an agent gets nothing whose used up budgets end their windows then (None: they have none); None: until
+    somebody raises one."""
+    instants = [at for at in ends if at is not None]
+    if len(instants) < len(ends):
+        return None
+    return max(0.0, (max(instants) - now) / 1_000_000)
+
+
+def overdrawn(limit: int, spent: int, shares: Iterable[tuple[int, int | None]]) -> bool:
+    """Whether a budget does not suffice for what is spent and what those who work have reserved, or used if that is
+    more: each (reserved, used), in parts."""
+    return spent + sum(max(reserved, used or 0) for reserved, used in shares) > limit
+
+
 def why_exceeded(task: Task, limit: str) -> str:
-    """The error of an attempt that was stopped because of its own limit."""
+    """The error of an attempt that was stopped because of its own limit, or of a budget that it shares."""
+    if limit.startswith(PREFIX):
+        scope, _, unit = limit.removeprefix(PREFIX).rpartition(":")
+        option = "" if unit == "usd" else f" --unit {unit}"
+        return (
+            f"budget {scope} is used up, and the attempt used more than it had reserved there: raise it"
+            f" (dibs budget raise {scope} AMOUNT{option}), then retry the task"
+        )
     unit = dict(_OWN_LIMITS)[limit]
     return f"the task used more than its {limit} of {in_words(getattr(task, limit), unit)}"
 

@@ -11,7 +11,9 @@ of its own, so that one kind can be used twice.
   `timeout`. Whoever completes the work runs it; no shell reads it.
 - `judge` (also `llm-judge`): another agent, with a task of its own, finds that the output keeps to `rubric`, and each
   of `criteria` met.
-- `human`: a person (`assignee`: this one) says yes when asked whether it is what was asked for, or `question`.
+- `human`: a person (`assignee`: this one) says yes when asked whether it is what was asked for, or `question`. If
+  nobody has answered within `timeout`, `escalate_to` is asked, for as long again; then `default` counts, yes or no;
+  without one the task is a dead letter. (A `timeout` beside a list that names a command is the command's.)
 - `verdict`: the output is what a judge says, about each of `criteria` (`rules.validating`). Tasks of judges expect it.
 - `none`: nothing is checked.
 
@@ -30,7 +32,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from dibs.errors import Invalid
-from dibs.rules import validation
+from dibs.rules import forms, questions, validation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -59,7 +61,7 @@ PARTS: dict[str, tuple[str, ...]] = {
     "decision-report": ("fields",),
     "command": ("argv", "timeout"),
     "judge": ("rubric", "criteria"),
-    "human": ("question", "assignee"),
+    "human": ("question", "assignee", "timeout", "default", "escalate_to"),
     "verdict": ("criteria",),
     "none": (),
 }
@@ -88,6 +90,9 @@ class Check(Struct, frozen=True):
     criteria: tuple[str, ...] = ()
     question: str = ""
     assignee: str | None = None
+    answer_s: float | None = None
+    default: dict[str, Any] | None = None
+    escalate_to: str | None = None
 
 
 def parse(expects: Any) -> tuple[Check, ...]:
@@ -119,6 +124,8 @@ def parse(expects: Any) -> tuple[Check, ...]:
     checks = []
     for kind, item in zip(kinds, items, strict=True):
         parts = {name: part for name, part in beside.items() if name in PARTS[kind]}
+        if kind == "human" and "command" in bare:
+            parts.pop("timeout", None)
         if isinstance(item, dict):
             parts = {name: part for name, part in item.items() if name != "validation"}
             _refuse_strangers(parts, [kind], ("validation",))
@@ -237,13 +244,15 @@ def _command(parts: dict[str, Any]) -> Check:
         )
     if not argv[0].strip():
         raise _invalid("the first text of argv must name the program to run")
+    timeout_s = _duration_s(parts.get("timeout", DEFAULT_TIMEOUT_S), MIN_TIMEOUT_S, MAX_TIMEOUT_S)
+    return Check("command", argv=tuple(argv), timeout_s=timeout_s)
+
+
+def _duration_s(given: Any, low: float, high: float) -> float:
     try:
-        timeout_s = validation.duration_s(
-            parts.get("timeout", DEFAULT_TIMEOUT_S), "timeout", low=MIN_TIMEOUT_S, high=MAX_TIMEOUT_S
-        )
+        return validation.duration_s(given, "timeout", low=low, high=high)
     except Invalid as error:
         raise _invalid(error.message.rstrip(".")) from None
-    return Check("command", argv=tuple(argv), timeout_s=timeout_s)
 
 
 def _judge(kind: str, parts: dict[str, Any]) -> Check:
@@ -261,7 +270,36 @@ def _human(parts: dict[str, Any]) -> Check:
         raise _invalid(f"question must be a text of 1 to {MAX_QUESTION_CHARS:,} characters")
     if assignee is not None and not _is_word(assignee):
         raise _invalid(f"assignee must be a name, not {assignee!r:.60}")
-    return Check("human", question=question or "", assignee=assignee)
+    escalate_to = parts.get("escalate_to")
+    if escalate_to is not None and not _is_word(escalate_to):
+        raise _invalid(f"escalate_to must be a name, not {escalate_to!r:.60}")
+    answer_s = None
+    if parts.get("timeout") is not None:
+        answer_s = _duration_s(parts["timeout"], questions.MIN_TIMEOUT_S, questions.MAX_TIMEOUT_S)
+    default = _default(parts.get("default"))
+    if answer_s is None and (default or escalate_to):
+        raise _invalid("human has a default or escalate_to, but no timeout after which it holds")
+    return Check(
+        "human",
+        question=question or "",
+        assignee=assignee,
+        answer_s=answer_s,
+        default=default,
+        escalate_to=escalate_to,
+    )
+
+
+def _default(given: Any) -> dict[str, Any] | None:
+    """What counts if nobody answers: yes, no, or what a person would answer."""
+    if given is None:
+        return None
+    answer = questions.judgement(given) if isinstance(given, bool) else given
+    fault = forms.fault(questions.VALIDATION_SCHEMA, answer)
+    if fault is not None:
+        raise _invalid(f"default must be true, false, or an answer: {fault}")
+    if not answer["approve"] and not answer.get("reason"):
+        return questions.judgement(False, "nobody answered in time")
+    return dict(answer)
 
 
 def _is_prose(value: Any, longest: int) -> bool:

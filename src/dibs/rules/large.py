@@ -20,6 +20,9 @@ PAYLOAD, OUTPUT = "payload", "output"
 KEPT_AS = "dibs:output"
 """The name of the artifact for which the bytes of an output are kept. Nobody is shown it, or may use it."""
 
+AWAY = "artifacts_away"
+"""The reason of a claim that was given back because what it needs could not be read from there."""
+
 MARK = "dibs:kept"
 """The only key of a mark."""
 _BEGINNING = b'{"dibs:kept":'

@@ -46,6 +46,9 @@ VALIDATION_SCHEMA = {
     "additionalProperties": False,
 }
 
+MIN_TIMEOUT_S = 1.0
+MAX_TIMEOUT_S = 366 * 86_400.0
+"""How long a person may be waited for."""
 BY_TIMEOUT = "timeout"
 """Who gave the default as the answer when nobody answered in time."""
 LAPSED = "timeout"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dibs.model.status import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Number = TypeVar("Number", int, float)
 
@@ -17,6 +20,14 @@ def plus(total: Number | None, used: Number | None) -> Number | None:
     if used is None:
         return total
     return used if total is None else total + used
+
+
+def added_up(costs: Iterable[float | None]) -> float | None:
+    """The sum of what is known; None if nothing is."""
+    total: float | None = None
+    for cost in costs:
+        total = plus(total, cost)
+    return total
 
 
 def newer_cost(

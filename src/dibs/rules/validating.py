@@ -41,13 +41,17 @@ class Step(Struct, frozen=True):
     """What is to be done now with work that was handed in.
 
     `send` it to a judge; `wait` for what is under way; `ask` a person `text`; `complete` it; or `reject` it, with
-    `text` as the error. `place` is that of the check it is about, `id` the judge's task or the question.
+    `text` as the error. `place` is that of the check it is about, `id` the judge's task or the question. Asked is
+    `assignee`; if there is no answer after `timeout_s`, it is `default`, and without one the task is a dead letter.
     """
 
     do: str
     place: int = 0
     id: str = ""
     text: str = ""
+    assignee: str | None = None
+    timeout_s: float | None = None
+    default: dict[str, Any] | None = None
 
 
 def judge_id(task_id: str, fence: int, place: int) -> str:
@@ -55,15 +59,23 @@ def judge_id(task_id: str, fence: int, place: int) -> str:
     return f"{task_id}{JUDGES}{fence}_{place}"
 
 
-def question_id(task_id: str, fence: int, place: int) -> str:
-    """The id of the question about an attempt: derived, so that there is one."""
-    return f"q_{task_id.removeprefix('task_')}_work_{fence}_{place}"
+def question_id(task_id: str, fence: int, place: int, *, escalated: bool = False) -> str:
+    """The id of the question about an attempt: derived, so that there is one. And one more, if nobody answered that and
+    it was `escalated`."""
+    return f"q_{task_id.removeprefix('task_')}_work_{fence}_{place}" + ("_2" if escalated else "")
 
 
-def judge_ids(task: Task) -> list[str]:
-    """The ids of the tasks that judge the last attempt, or may have to."""
+def judge_ids(task: Task, fences: Sequence[int] | None = None) -> list[str]:
+    """The ids of the tasks that judge the last attempt, or may have to; or those under these fences."""
     checks = contracts.parse(task.expects)
-    return [judge_id(task.id, task.fence, place) for place, check in enumerate(checks) if check.kind == "judge"]
+    places = [place for place, check in enumerate(checks) if check.kind == "judge"]
+    return [judge_id(task.id, fence, place) for fence in fences or [task.fence] for place in places]
+
+
+def charged_to(task: Task) -> tuple[str, ...]:
+    """The scopes of budgets in which a judge's task is charged beside its own: judging is part of what the work costs,
+    so its dag and its type pay for that. (Its user is the judge's task's own.)"""
+    return (f"dag:{task.dag_id}", f"type:{task.type}")
 
 
 def next_step(task: Task, judges: Mapping[str, Task], asked: Mapping[str, Question]) -> Step:
@@ -85,16 +97,32 @@ def next_step(task: Task, judges: Mapping[str, Task], asked: Mapping[str, Questi
                     continue
                 return Step("reject", place, id, contracts.refusal("judge", reasons(judge.output)))
             text = _instead_of(judge, check)
-        id = question_id(task.id, task.fence, place)
-        question = asked.get(id)
-        if question is None:
-            return Step("ask", place, id, text)
-        if question.status != questions.ANSWERED:
-            return Step("wait", place, id)
-        if not question.answer["approve"]:
-            why = question.answer.get("reason") or "no reason was given"
-            return Step("reject", place, id, contracts.refusal(question.answered_by or "a person", [why]))
+        step = _asked(task, place, check, text, asked)
+        if step is not None:
+            return step
     return Step("complete")
+
+
+def _asked(task: Task, place: int, check: contracts.Check, text: str, asked: Mapping[str, Question]) -> Step | None:
+    """What comes next where a person is asked; None: they said yes."""
+    id = question_id(task.id, task.fence, place)
+    question = asked.get(id)
+    whom, default = check.assignee, check.default
+    if check.escalate_to is not None:
+        if question is not None and question.answered_by == questions.BY_TIMEOUT:
+            text = f"{text} (Nobody{f' ({whom})' if whom else ''} answered in time.)"
+            whom, id = check.escalate_to, question_id(task.id, task.fence, place, escalated=True)
+            question = asked.get(id)
+        else:
+            default = questions.judgement(False, f"nobody answered in time; {check.escalate_to} is asked")
+    if question is None:
+        return Step("ask", place, id, text, whom, check.answer_s, default)
+    if question.status != questions.ANSWERED:
+        return Step("wait", place, id)
+    if question.answer["approve"]:
+        return None
+    why = question.answer.get("reason") or "no reason was given"
+    return Step("reject", place, id, contracts.refusal(question.answered_by or "a person", [why]))
 
 
 def order(task: Task, place: int) -> NewTask:

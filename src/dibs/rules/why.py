@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 
 from dibs.model.agent import AgentStatus
 from dibs.model.instants import from_micros
-from dibs.model.status import HELD, Status
+from dibs.model.status import HELD, Outcome, Status
 from dibs.model.views import Agent, Blocker, Budget, Lane, Lock, TypeRate, TypeSlots, Why
 from dibs.rules import budgets, closing, escalation, providers
 from dibs.rules import rates as type_rates
 from dibs.rules import slots as type_slots
 from dibs.rules.agents import can_take, is_full, is_live
 from dibs.rules.coalescing import gathers
+from dibs.rules.large import AWAY
 from dibs.rules.matching import ANYBODY_BUT, is_meant, models_of
 from dibs.rules.questions import APPROVAL, OPEN, QUESTION, VALIDATION
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
+    from dibs.model.attempt import Attempt
     from dibs.model.closures import Closure
     from dibs.model.question import Question
     from dibs.model.task import Task
@@ -47,11 +49,12 @@ def explain(
     lock: Lock | None = None,
     budget: Budget | None = None,
     spending: Sequence[Budget] = (),
+    last: Attempt | None = None,
 ) -> Why:
     """Say why `task` is where it is. `parents` are the tasks it still waits for; `agents` all that were heard of;
     `pauses` all there are; `breaker` that of its type; `limits` the gates that rate limits closed; `slots` and
     `rates` those of types; `questions` its own; `lock` or `budget` the one that it is parked on; `spending` all budgets
-    there are."""
+    there are; `last` how its last claim ended."""
     if task.status is Status.PENDING:
         sentence, blockers = _pending(parents)
     elif gathers(task):
@@ -59,7 +62,7 @@ def explain(
     elif task.status is Status.SCHEDULED:
         sentence, blockers = _timed("schedule", "It is scheduled", task.run_after, now)
     elif task.status is Status.RETRYING:
-        sentence, blockers = _retrying(task, now)
+        sentence, blockers = _retrying(task, last, now)
     elif lock is not None:
         sentence, blockers = _parked(task, lock)
     elif budget is not None:
@@ -150,9 +153,14 @@ def _gathering(task: Task, now: int) -> tuple[str, list[Blocker]]:
     return f"It waits for others of its group ({task.coalesce_key}) to come; {ends}.", [blocker]
 
 
-def _retrying(task: Task, now: int) -> tuple[str, list[Blocker]]:
+def _retrying(task: Task, last: Attempt | None, now: int) -> tuple[str, list[Blocker]]:
     when = "now" if task.retry_at is None else _distance(task.retry_at, now)
-    if task.error is None:
+    if last is not None and last.outcome is Outcome.RELEASED and last.reason == AWAY:
+        detail = f"what {last.agent} needs for it lies with the artifacts, and could not be read there"
+        help = f"run `dibs doctor` where {last.agent} runs: it says where artifacts are kept, and looks at them"
+        blocker = Blocker(kind="retry", detail=f"{AWAY}: {detail}", until=task.retry_at, help=help)
+        return f"It was given back, because {detail}; it will be offered again {when}.", [blocker]
+    if task.error is None or (last is not None and last.outcome is Outcome.RELEASED):
         return (
             f"It was given back and will be offered again {when}.",
             [Blocker(kind="retry", detail=f"released; offered again {when}", until=task.retry_at)],

@@ -112,9 +112,11 @@ Rules that hold for every method:
   unparked while they fit beside what is taken and those that are on their way: the better ones of that lane that use
   it, are ready and not parked (as many are looked at). One that another budget or a lock does not admit is parked there
   instead. A budget can be *saved for* one task (see `unpark`): while that is ready, what it would reserve counts as
-  taken for everybody else. Nobody pays for budgets in projects that have none.
+  taken for everybody else but the better ones of its lane; and it does not wait for those of them that have been on
+  their way for `rules.budgets.PASSED_OVER_S`. Nobody pays for budgets in projects that have none.
 - **Budgets of agents** (scope `agent:ID`) are those of whoever claims. A claim whose agent has one that is used up
-  (`rules.budgets.is_used_up`) is answered with reason `budget`, if nothing else keeps it from work. Else what it claims
+  (`rules.budgets.is_used_up`) is answered with reason `budget`, if nothing else keeps it from work, and with when that
+  ends (`next_due_in`), if all such have windows. Else what it claims
   reserves there, too, and what it has no room for is *passed over*: not looked at for anything else, not parked, ready
   for others as before. After `rules.budgets.PASSED_OVER` of these a claim ends with what it has. A new one counts what
   its agent holds. Nothing is ever parked on one, none is saved for anybody, and agents without pay nothing for those
@@ -135,7 +137,10 @@ Rules that hold for every method:
   they were taken. A repeated `claim_id` gives the groups as they were, without what is no longer held: the first that
   is left has the others in its group. Nobody pays for groups but the tasks that name a key.
 - **Limits of a task.** `renew` answers `limits={"exceeded": …}` where what the attempt has told so far, with what
-  earlier ones used, is over a limit of the task itself (`rules.budgets.exceeded`).
+  earlier ones used, is over a limit of the task itself (`rules.budgets.exceeded`). Else, where it has used more than it
+  reserved in a budget of this window (of seconds: since it was started), the name of the first such budget that is
+  `overdrawn`: of those who hold a claim counts what they have told, if that is more than they reserved. All renewals of
+  a batch are heard before one is answered.
 - **Large values.** A payload or output above `rules.large.LARGE_BYTES` is kept out of line, and read only for the task
   that was asked for or claimed, and those that depend on it. Lists (`find`, `dag`) have `rules.large.named` in its
   place. The size of a payload is `rules.large.size_of`, wherever its bytes lie.
@@ -591,9 +596,11 @@ class Store(Protocol):
 
         Before that, budgets: one is no longer saved for a task that is not ready, could not fit any more
         (`rules.budgets.could_fit`), is parked elsewhere, or was found unparked `OFFERED` times before
-        (`rules.budgets.is_kept`). One that is saved for nobody is for the best task of a lane that is parked on it, if
-        that has been ready for `rules.budgets.PASSED_OVER_S` and could fit, and no better one of that lane is ready and
-        not parked; of several the one that has been ready longest, then the one inserted first.
+        (`rules.budgets.is_kept`). One that is saved for nobody is for the best task of a lane that is parked on it and
+        could fit (as many are looked at as when it is opened), if that has been ready for `rules.budgets.PASSED_OVER_S`
+        and no better one of that lane is ready and not parked, but for such as have been ready for as long: those may
+        be for agents that cannot pay for them. Of several the one that has been ready longest, then the one inserted
+        first.
         """
         ...
 

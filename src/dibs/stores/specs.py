@@ -62,6 +62,7 @@ class Spec(Struct, omit_defaults=True):
     coalesce_key: str | None = None
     gathers_until: datetime | None = None
     context: Any = None
+    charged_to: tuple[str, ...] = ()
 
 
 def spec_of(task: Task, payload: bytes | None) -> str:
@@ -99,6 +100,7 @@ def spec_of(task: Task, payload: bytes | None) -> str:
         task.coalesce_key,
         task.gathers_until,
         task.context,
+        task.charged_to,
     )
     return _encode(spec).decode()
 

@@ -276,6 +276,7 @@ class Settlement(Struct, kw_only=True, gc=False):
     `output` and `decision` are JSON; `memory` goes into the event as its data.
     SUBMITTED leads to VALIDATING: the work is handed in. `concludes` is what was found about such work: COMPLETED or
     REJECTED, under the fence it was done under.
+    `together`: it failed with another of its group, in one attempt at both; a breaker counts that one only.
     `used_up`: it is a dead letter only because no attempt is left; a ladder may give it another (`rules.escalation`).
     The store itself fills in `rungs`, with what this failure takes of the task's ladder, and changes `next` as they
     say, also to WAITING.
@@ -308,6 +309,7 @@ class Settlement(Struct, kw_only=True, gc=False):
     usage: Usage | None = None
     memory: dict[str, Any] = field(default_factory=dict)
     concludes: bool = False
+    together: bool = False
 
     @property
     def is_simple(self) -> bool:
@@ -349,7 +351,7 @@ class Entry(Struct, kw_only=True):
     """One line of a task's journal.
 
     Kinds: `step` (written once per name; a second write with the same digest returns the first value),
-    `spawn` (written by insert), `checkpoint` (name "", replaced each time), `log` (name "", appended).
+    `spawn` (written by insert), `checkpoint` and `made` (name "", replaced each time), `log` (name "", appended).
     `value` is JSON.
     """
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from dibs.model.instants import from_micros
 from dibs.model.status import Status
 from dibs.rules import matching
 from dibs.rules.budgets import PREFIX, without
+from dibs.rules.coalescing import MAX_WINDOW_S, gathers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +70,23 @@ class Offers:
                 cursor = page.cursor
                 if cursor is None:
                     break
+            if await self._gathers(queue, type):
+                return True
         return False
+
+    async def _gathers(self, queue: Queue, type: str) -> bool:
+        """Whether something of this type only waits for others of its group. Of what is scheduled, what is older than
+        any window is not looked at."""
+        since = from_micros(queue.store.now()) - timedelta(seconds=MAX_WINDOW_S)
+        cursor: str | None = None
+        while True:
+            page = await queue.find(status=Status.SCHEDULED, type=type, cursor=cursor)
+            if any(gathers(task) and self.could_take(task) for task in page.items):
+                return True
+            cursor = page.cursor
+            oldest = page.items[-1].created_at if page.items else None
+            if cursor is None or (oldest is not None and oldest < since):
+                return False
 
     def _is_left(self, task: Task, spending: Sequence[Budget]) -> bool:
         """Whether a budget keeps this agent from it: one that the task waits for, or the agent's own."""

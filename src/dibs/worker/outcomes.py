@@ -41,6 +41,10 @@ class Fail(Exception):
         self.retry = retry
 
 
+class Uncheckable(Fail):
+    """Raised before a handler runs: what it would make could not be checked here."""
+
+
 class Release(Exception):
     """Raised by a handler: give the task back unharmed, to be taken again after `delay` seconds (or "5m")."""
 
@@ -75,7 +79,8 @@ class Completed(Struct):
 
 
 class Failed(Struct):
-    """The attempt failed. `crash`: its process was killed by a signal."""
+    """The attempt failed. `crash`: its process was killed by a signal. `alone`: for a reason that is no concern of the
+    others in its group, which nobody has begun to work on."""
 
     error: str
     reason: str = "error"
@@ -84,6 +89,7 @@ class Failed(Struct):
     exit_code: int | None = None
     crash: bool = False
     outcome: Outcome = Outcome.FAILED
+    alone: bool = False
 
 
 class Released(Struct):
@@ -110,7 +116,7 @@ def ending_of(error: BaseException) -> Ending:
         case RetryLater():
             return Failed(str(error), retry_after=error.after_s)
         case Fail():
-            return Failed(str(error), reason=error.reason, retry=error.retry)
+            return Failed(str(error), reason=error.reason, retry=error.retry, alone=isinstance(error, Uncheckable))
         case Release():
             return Released(error.delay_s)
         case Suspend():

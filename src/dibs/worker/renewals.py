@@ -28,6 +28,9 @@ log = logging.getLogger("dibs.worker")
 LONGEST_TICK_S = 0.5
 STALE_S = 1.0
 """Work claimed ahead that has not begun after this long is given back."""
+SPENT_S = 2.0
+"""What was spent is told at the latest so long after the last renewal, not only with the next: a budget that others
+share may be used up meanwhile."""
 
 
 class Renewals:
@@ -83,7 +86,13 @@ class Renewals:
         # Due when a third of the lease is gone, rounded to the nearest tick.
         latest = now + self._lease_s * 2 / 3 + self._tick_s / 2
         leaving = self._leaving
-        due = [work for work in list(self._held) if work.lease_until <= latest and not (leaving and work.over)]
+        spent = now + self._lease_s - min(SPENT_S, self._lease_s / 3)
+        due = [
+            work
+            for work in list(self._held)
+            if (work.lease_until <= latest or (work.usage_changed and work.lease_until <= spent))
+            and not (leaving and work.over)
+        ]
         if not due:
             return
         renewals = []

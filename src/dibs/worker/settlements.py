@@ -8,7 +8,7 @@ from dibs import checking, proving, settling
 from dibs.errors import Invalid, Unavailable
 from dibs.model.status import Outcome, Status
 from dibs.rules.budgets import why_exceeded
-from dibs.worker.outcomes import Completed, Ending, Fail, Failed, Lost, Released, Suspended
+from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Released, Suspended, Uncheckable
 from dibs.worker.work import Stop
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def must_be_checkable(expects: Any) -> None:
     try:
         proving.must_be_runnable(checking.commands(expects))
     except (Invalid, Unavailable) as error:
-        raise Fail(f"its output could not be checked: {error.message}") from None
+        raise Uncheckable(f"its output could not be checked: {error.message}") from None
 
 
 def _use_the_handlers_retry(work: Work) -> None:

@@ -56,6 +56,8 @@ def outcomes(
         decided = None
         if member.stopped is not Stop.LOST:
             decided = _ended(work, member, stopped(member, member.ending or shared), queue, draw)
+            if decided is not None and isinstance(shared, Failed) and member.stopped is None:
+                decided.together = True
         found.append((member, decided))
     return found
 
@@ -114,7 +116,7 @@ async def judge(work: Work, ending: Ending, executors: Executors) -> None:
 
 def _shared(work: Work, ending: Ending) -> Ending:
     """How the others end: as the first, if that was what the handler made of all of them."""
-    if work.stopped in _OWN_FAULT:
+    if work.stopped in _OWN_FAULT or (isinstance(ending, Failed) and ending.alone):
         return Released(reason="group_ended")
     if isinstance(ending, Completed):
         return replace(ending, judged=False, refusal=None)

@@ -22,6 +22,7 @@ from dibs.rules import validation
 from dibs.worker import together
 from dibs.worker.context import Context
 from dibs.worker.executors import Executors
+from dibs.worker.executors.proofs import made_before
 from dibs.worker.line import Line
 from dibs.worker.offers import Offers
 from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Suspended, ending_of, error_text
@@ -144,7 +145,8 @@ class Worker:
     async def drain(self) -> None:
         """Work until no task that this worker could run is ready, claimed, running, validating or retrying.
 
-        That includes tasks other workers hold. Scheduled and waiting ones are left, and what a budget has no room for.
+        That includes tasks other workers hold, and what still gathers. What else is scheduled or waits is left, and
+        what a budget has no room for.
         """
         await self._work(drain=True)
 
@@ -331,7 +333,10 @@ class Worker:
         try:
             if work.claim.task.expects is not None:
                 must_be_checkable(work.claim.task.expects)
-            if handler.executor == "coroutine":
+            made = None if work.claim.made is None else made_before(work)
+            if made is not None:
+                ending = made
+            elif handler.executor == "coroutine":
                 signature = handler.call
                 assert signature is not None
                 arguments = signature.arguments(work.claim.task.payload)

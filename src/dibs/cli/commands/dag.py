@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
     from contextlib import AbstractContextManager
 
+    from dibs.model.dag import Dag
+
 MANY = 500
 """From this many tasks on, a person is told that it may take a moment."""
 
@@ -87,12 +89,23 @@ def show(args: Namespace) -> int:
             ("ended", instant(dag.ended_at)),
             ("critical path", f"{len(dag.critical_path)} tasks" if len(dag.critical_path) > 1 else ""),
             ("cost", "" if dag.cost_usd is None else wording.usd(dag.cost_usd)),
+            ("judging it cost", "" if dag.judging_usd is None else wording.usd(dag.judging_usd)),
+            ("escalation", _ladder(dag)),
         )
     )
     if on_terminal():
         print()
     print_table(TASK_COLUMNS, (task_row(task, instant) for task in dag.tasks))
     return 0
+
+
+def _ladder(dag: Dag) -> str:
+    """What follows when its tasks keep failing."""
+    if not dag.escalation:
+        return ""
+    from dibs.rules.escalation import in_words
+
+    return ", ".join(f"after {rung.after} failed {in_words(rung)}" for rung in dag.escalation)
 
 
 def cancel_arguments(parser: ArgumentParser) -> None:

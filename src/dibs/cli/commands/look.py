@@ -23,7 +23,7 @@ from dibs.cli.render import (
 )
 from dibs.errors import Invalid
 from dibs.rules.priority import tier
-from dibs.rules.usage import is_unpriced
+from dibs.rules.usage import added_up, is_unpriced
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -126,8 +126,9 @@ def show(args: Namespace) -> int:
         why = queue.why(args.id)
         attempts = queue.history(args.id)
         questions = queue.questions_of(args.id)
+        judges = queue.judges_of(args.id)
         log = [entry.value for entry in queue.journal(args.id) if entry.kind == "log"]
-    _print_task(task, why, attempts)
+    _print_task(task, why, attempts, judges)
     if questions:
         print_heading("questions")
         _print_questions(questions)
@@ -158,8 +159,9 @@ def _limits(task: Task) -> str:
     return ", ".join(in_words(limit, unit) for limit, unit in limits if limit is not None)
 
 
-def _print_task(task: Task, why: Why, attempts: list[Attempt]) -> None:
+def _print_task(task: Task, why: Why, attempts: list[Attempt], judges: list[Task]) -> None:
     instant = when()
+    judging = added_up(judge.cost_usd for judge in judges)
     print_line((task.title or task.type, "bold"))
     tries = f"{task.attempts} of {task.max_attempts}" + (f", {task.crashes} crashed" if task.crashes else "")
     print_facts(
@@ -200,6 +202,8 @@ def _print_task(task: Task, why: Why, attempts: list[Attempt]) -> None:
             ("timeout", wording.span(task.timeout) if task.timeout else ""),
             ("may use", _limits(task)),
             ("cost", wording.cost(task.cost_usd, _unpriced(attempts)) or ("unknown" if task.attempts else "")),
+            ("judging it cost", "" if judging is None else wording.usd(judging)),
+            ("charged to", ", ".join(task.charged_to)),
             ("tokens", _tokens(task.tokens_in, task.tokens_out)),
             ("artifacts", ", ".join(f"{artifact.name} ({artifact.size:,} bytes)" for artifact in task.artifacts)),
             ("reason", task.reason or ""),

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 def note_ending(state: State, task: TaskRecord, settlement: Settlement) -> None:
     """A claim was settled: remember what that says about its type until the whole batch is."""
-    said = breaker.verdict(settlement.outcome, settlement.reason, counts_attempt=settlement.counts_attempt)
+    said = breaker.verdict(
+        settlement.outcome,
+        settlement.reason,
+        counts_attempt=settlement.counts_attempt,
+        together=settlement.together,
+    )
     state.endings.append(((task.spec.project, task.spec.type), (task.id, settlement.fence), said))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import islice
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from dibs.model.instants import seconds, to_micros
@@ -35,9 +34,11 @@ def closed(state: State, record: Record) -> str | None:
 
 
 def _aside(state: State, record: Record, unit: str, budget: BudgetRecord) -> int:
-    """What of a budget is saved for another task."""
+    """What of a budget is saved for another task; not for one behind it in its lane."""
     other = None if budget.saved_for in (None, record.number) else state.numbered.get(budget.saved_for or 0)
     if other is None or other.status is not Status.READY or (other.number, other.fence) in budget.reserved:
+        return 0
+    if other.lane == record.lane and _by_rank(record) < _by_rank(other):
         return 0
     return _wanted(other, unit, budget)
 
@@ -64,29 +65,53 @@ def _is_kept(state: State, name: Name, unit: str, budget: BudgetRecord) -> bool:
 
 
 def _passed_over(state: State, unit: str, budget: BudgetRecord) -> int | None:
-    """The one of the best of each lane that has been ready longest; None: nobody waits for long, or could fit. Who is
-    behind somebody that is on his way is not passed over."""
-    best: dict[LaneKey, Record] = {}
+    """Of each lane the best that could fit, and of these the one that has been ready longest; None: nobody waits for
+    long. Who is behind somebody that is on his way is not passed over."""
+    in_lanes: dict[LaneKey, list[Record]] = {}
     for record in sorted((state.numbered[number] for number in budget.parked), key=_by_rank):
-        best.setdefault(record.lane, record)
+        in_lanes.setdefault(record.lane, []).append(record)
     before = state.now - seconds(rules.PASSED_OVER_S)
-    waited = [
-        (record.ready_at, record.number)
-        for record in best.values()
-        if record.ready_at is not None
-        and record.ready_at <= before
-        and _by_rank(record) < next(iter(state.lanes.get(record.lane, ())), (inf, 0))
-        and rules.could_fit(limit=budget.limit, spent=budget.spent, wanted=_wanted(record, unit, budget))
-    ]
+    waited = []
+    for parked in in_lanes.values():
+        fitting = (
+            record
+            for record in parked[: rules.LOOKED_AT]
+            if rules.could_fit(limit=budget.limit, spent=budget.spent, wanted=_wanted(record, unit, budget))
+        )
+        best = next(fitting, None)
+        if best is not None and _waited(best, before) and not _is_behind(state, best, before):
+            waited.append((best.ready_at, best.number))
     return min(waited)[1] if waited else None
+
+
+def _waited(record: Record, before: int) -> bool:
+    return record.ready_at is not None and record.ready_at <= before
+
+
+def _is_behind(state: State, record: Record, before: int) -> bool:
+    """Whether a better one of its lane is on his way: not parked, and ready since. One that is ready for longer may be
+    one that no agent can pay for."""
+    better = (
+        state.numbered[number]
+        for rank, number in islice(state.lanes.get(record.lane, ()), rules.LOOKED_AT)
+        if (rank, number) < _by_rank(record)
+    )
+    return any(not _waited(other, before) for other in better)
 
 
 def is_broke(state: State, project: str, agent: str) -> bool:
     """Whether a budget of this agent is used up."""
-    return any(
-        rules.is_used_up(limit=budget.limit, taken=budget.taken)
-        for _, _, budget in _named(state, project, (rules.of_agent(agent),))
-    )
+    return bool(_used_up(state, project, agent))
+
+
+def broke_for_s(state: State, project: str, agent: str) -> float | None:
+    """How long it takes until no budget of this agent is used up any more, by time alone; None: for ever."""
+    return rules.broke_for_s([budget.ends_at for budget in _used_up(state, project, agent)], state.now)
+
+
+def _used_up(state: State, project: str, agent: str) -> list[BudgetRecord]:
+    own = _named(state, project, (rules.of_agent(agent),))
+    return [budget for _, _, budget in own if rules.is_used_up(limit=budget.limit, taken=budget.taken)]
 
 
 def can_pay(state: State, record: Record, agent: str) -> bool:
@@ -128,10 +153,39 @@ def settle(state: State, record: Record, attempt: Attempt, *, sure: bool) -> Non
 
 def limits_of(record: Record) -> dict[str, Any]:
     """What a renewal is told: which limit of its own the task is over."""
-    used = record.usage
-    told = rules.Usage(used.cost_usd, used.tokens_in, used.tokens_out, used.turns)
-    over = rules.exceeded(_allowance(record), told)
+    over = rules.exceeded(_allowance(record), _told(record))
     return {} if over is None else {"exceeded": over}
+
+
+def overdrawn(state: State, record: Record) -> str | None:
+    """The first budget, by name, that is overdrawn with what the claim of a task has used beyond what it reserved."""
+    claim = (record.number, record.fence)
+    for (_, name), budget in sorted(state.budgets.items(), key=lambda item: item[0]):
+        if claim not in budget.reserved or (budget.ends_at is not None and budget.ends_at <= state.now):
+            continue
+        unit = name.rpartition(":")[2]
+        if (_used(state, record, unit) or 0) <= budget.reserved[claim]:
+            continue
+        shares = [
+            (reserved, _used(state, state.numbered[number], unit)) for (number, _), reserved in budget.reserved.items()
+        ]
+        if rules.overdrawn(budget.limit, budget.spent, shares):
+            return name
+    return None
+
+
+def _used(state: State, record: Record, unit: str) -> int | None:
+    """What the claim that holds a task has used so far, as far as it told."""
+    if not record.held:
+        return None
+    if unit == "seconds":
+        return None if record.started_at is None else state.now - record.started_at
+    return _told(record).of(unit)
+
+
+def _told(record: Record) -> rules.Usage:
+    used = record.usage
+    return rules.Usage(used.cost_usd, used.tokens_in, used.tokens_out, used.turns)
 
 
 def open_up(state: State) -> int:
@@ -150,15 +204,19 @@ def _open_up(state: State, name: Name) -> int:
         return 0
     unit = name[1].rpartition(":")[2]
     unparked = 0
+    before = state.now - seconds(rules.PASSED_OVER_S)
     waiting = [state.numbered[number] for number in budget.parked]
     for lane in {record.lane: None for record in waiting}:
-        taken = budget.taken
+        # Whom it is saved for does not wait for those who have been on their way for long.
+        taken = lately = budget.taken
         for record in _in_line(state, lane, [record for record in waiting if record.lane == lane]):
             wanted = _wanted(record, unit, budget)
             aside = _aside(state, record, unit, budget)
-            if not rules.fits(limit=budget.limit, taken=taken + aside, wanted=wanted):
+            before_it = lately if record.number == budget.saved_for else taken
+            if not rules.fits(limit=budget.limit, taken=before_it + aside, wanted=wanted):
                 continue
-            if record.parked_on is not None:
+            on_its_way = record.parked_on is None
+            if not on_its_way:
                 move(state, record, closed_to(state, record))
                 unparked += record.parked_on is None
             elif not any(budget is each for _, _, each in _of(state, record)):
@@ -166,6 +224,7 @@ def _open_up(state: State, name: Name) -> int:
             # What is saved for it is aside already.
             if record.parked_on is None and record.number != budget.saved_for:
                 taken += wanted
+                lately += 0 if on_its_way and _waited(record, before) else wanted
     return unparked
 
 
@@ -269,7 +328,8 @@ def _get(state: State, project: str, scope: str, unit: str) -> tuple[Name, Budge
 def _of(state: State, record: Record) -> Iterator[tuple[Name, str, BudgetRecord]]:
     """The budgets of a task, by name; each with its unit."""
     spec = record.spec
-    return _named(state, spec.project, rules.scopes_of(type=spec.type, user=spec.user, dag=record.dag_id))
+    scopes = rules.scopes_of(type=spec.type, user=spec.user, dag=record.dag_id, charged_to=spec.charged_to)
+    return _named(state, spec.project, scopes)
 
 
 def _named(state: State, project: str, scopes: Sequence[str]) -> Iterator[tuple[Name, str, BudgetRecord]]:

@@ -50,7 +50,8 @@ def claim(state: State, request: ClaimRequest) -> Claimed:
         breakers.take_probe(state, record)
     if not groups:
         if reason:
-            return Claimed(reason=reason)
+            due_in = budgets.broke_for_s(state, request.project, request.agent) if reason == BROKE else None
+            return Claimed(reason=reason, next_due_in=due_in)
         slow_down = slow_down_s(ways.limited_until, state.now)
         open = [lane.type for lane in served if state.lane_ids[lane] in ways.lanes]
         opening = rates.opens_at(state, request.project, open)

@@ -43,7 +43,7 @@ def _check(record: Record, entries: Sequence[Entry]) -> None:
 def write(record: Record, entry: Entry) -> Entry:
     """Write one entry; what is now recorded."""
     kept = replace(entry, value=bytes(entry.value))
-    if entry.kind == "checkpoint":
+    if entry.kind in ("checkpoint", "made"):
         record.journal[entry.kind, ""] = kept
     elif entry.kind == "log":
         record.logged += 1
@@ -61,8 +61,8 @@ def read_journal(state: State, task_id: str) -> list[Entry]:
 
 
 def drop_steps(record: Record) -> None:
-    """Forget steps, spawns and questions: the next attempt does everything again."""
+    """Forget steps, spawns, questions and what was made: the next attempt does everything again."""
     for inquiry in record.inquiries:
         inquiry.name = None
-    for key in [key for key in record.journal if key[0] in ("step", "spawn")]:
+    for key in [key for key in record.journal if key[0] in ("step", "spawn", "made")]:
         del record.journal[key]

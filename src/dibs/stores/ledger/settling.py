@@ -50,6 +50,16 @@ def start(state: State, task_id: str, fence: int) -> DibsError | None:
     return None
 
 
+def renew_all(state: State, renewals: Sequence[Renewal]) -> list[News | DibsError]:
+    """Extend leases; once all have told what they used, who overdraws a budget is told."""
+    answers = [renew(state, renewal) for renewal in renewals]
+    for renewal, news in zip(renewals, answers, strict=True):
+        if isinstance(news, News) and not news.cancel and not news.limits and state.budgets:
+            over = budgets.overdrawn(state, state.tasks[renewal.task_id])
+            news.limits = {} if over is None else {"exceeded": over}
+    return answers
+
+
 def renew(state: State, renewal: Renewal) -> News | DibsError:
     """Extend a lease, also an expired one that nobody has taken away yet."""
     record = state.tasks.get(renewal.task_id)
@@ -157,9 +167,10 @@ def _apply(state: State, record: Record, settlement: Settlement) -> Settled:
         state.emit("task.released", record, agent=agent, reason=settlement.reason)
     if settlement.rungs:
         escalating.take(state, record, settlement, agent)
+    # Before it moves: a rung may lead it to another model, which had no part in this.
+    providers.note_ending(state, record, settlement)
     _move_on(state, record, settlement, agent)
     breakers.note_ending(state, record, settlement)
-    providers.note_ending(state, record, settlement)
     return settled
 
 

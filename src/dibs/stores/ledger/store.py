@@ -108,8 +108,7 @@ class LedgerStore(ABC):
 
     async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
         return await self._step(
-            lambda state: [settling.renew(state, renewal) for renewal in renewals],
-            [renewal.task_id for renewal in renewals],
+            lambda state: settling.renew_all(state, renewals), [renewal.task_id for renewal in renewals]
         )
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:

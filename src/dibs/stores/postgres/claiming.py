@@ -13,7 +13,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.rules.agents import is_worth_writing
-from dibs.rules.budgets import BROKE
+from dibs.rules.budgets import BROKE, broke_for_s
 from dibs.rules.providers import slow_down_s
 from dibs.stores import agents as standing
 from dibs.stores.grouping import in_groups
@@ -98,7 +98,7 @@ class Claiming:
             if state == "full":
                 return Claimed(reason=standing.DRAINING if rule and rule.draining else standing.FULL)
             if state == "broke":
-                return Claimed(reason=BROKE)
+                return Claimed(reason=BROKE, next_due_in=broke_for_s([found["due_at"]], found["at"]))
             if state == "none":
                 if found["looked"]:
                     served.looked(found["due_at"], monotonic() - began)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dibs.stores.values import Renewal
 
 _START = "SELECT words, facts FROM dibs.start($1, $2, $3)"
-_RENEW = "SELECT expires, words, facts, spending, slow FROM dibs.renew($1, $2, $3, $4, $5, $6, $7, $8)"
+_RENEW = "SELECT expires, words, facts, spending, slow, overdrawn FROM dibs.renew($1, $2, $3, $4, $5, $6, $7, $8)"
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -58,12 +58,15 @@ async def renew(engine: Engine, renewals: Sequence[Renewal]) -> list[News | Dibs
     )
     if any(said):
         engine.changed()
-    expires, words, facts, spending, slow = found
+    expires, words, facts, spending, slow, overdrawn = found
     none = [None] * len(expires)
     answers = [_news(*answer) for answer in zip(expires, words or none, facts or none, slow or none, strict=True)]
     for answer, spent in zip(answers, spending, strict=True):
         if spent is not None and isinstance(answer, News):
             answer.limits = budgets.limits_of(spent)
+    for answer, budget in zip(answers, overdrawn or none, strict=True):
+        if budget is not None and isinstance(answer, News) and not answer.limits:
+            answer.limits = {"exceeded": budget}
     return answers
 
 

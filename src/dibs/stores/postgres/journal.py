@@ -17,7 +17,7 @@ _READ = """
 SELECT j.kind, j.name, j.digest, j.value FROM dibs.specs s LEFT JOIN dibs.journal j ON j.n = s.n
 WHERE s.id = $1 ORDER BY j.id
 """
-_NAMELESS = ("checkpoint", "log")
+_NAMELESS = ("checkpoint", "log", "made")
 
 
 async def write_journal(engine: Engine, task_id: str, fence: int, entries: Sequence[Entry]) -> list[Entry]:

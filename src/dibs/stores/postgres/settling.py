@@ -50,6 +50,7 @@ class More(Struct, omit_defaults=True):
     limited: Limited | None = None
     concludes: bool = False
     used_up: bool = False
+    together: bool = False
 
 
 async def settle(
@@ -121,6 +122,7 @@ def _more(settlement: Settlement) -> str:
             settlement.limited,
             concludes=settlement.concludes,
             used_up=settlement.used_up,
+            together=settlement.together,
         )
     ).decode()
 

@@ -228,7 +228,7 @@ class RedisStore(LedgerStore):
         found = self._quick.renew(renewals)
         if found is None:
             ids = [renewal.task_id for renewal in renewals]
-            return self._take_step(lambda state: [settling.renew(state, renewal) for renewal in renewals], ids)
+            return self._take_step(lambda state: settling.renew_all(state, renewals), ids)
         return [*found]
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:

@@ -39,11 +39,13 @@ SELECT n FROM (
     SELECT * FROM tasks WHERE status IN ('claimed', 'running') AND due_at IS NOT NULL
     UNION ALL
     SELECT * FROM tasks WHERE status = 'cancelled' AND due_at IS NOT NULL
-)
+) AS held
 WHERE project = ?1 AND (
     ?2 IN (
         'global', 'type:' || type, 'dag:' || coalesce(dag, 'dag_' || iif(substr(id, 1, 5) = 'task_', substr(id, 6), id))
-    ) OR ?2 IS 'user:' || user OR ?2 IS 'agent:' || agent
+    ) OR ?2 IS 'user:' || user OR ?2 IS 'agent:' || agent OR EXISTS (
+        SELECT 1 FROM specs AS s CROSS JOIN json_each(s.spec, '$.charged_to') AS c WHERE s.n = held.n AND c.value = ?2
+    )
 )
 """
 _SHOWN = """
@@ -65,6 +67,18 @@ RETURNING n
 _LIMITS = """
 SELECT s.n, s.spec->>'max_cost', s.spec->>'max_tokens', s.spec->>'max_turns'
 FROM json_each(?) AS j CROSS JOIN specs AS s ON s.n = j.value
+"""
+
+# The budgets in which claims (task, fence) have reserved, and how much.
+_RESERVED = """
+SELECT r.n, r.project, r.name, b.unit, b.cap, b.spent, b.window_no, r.amount
+FROM json_each(?1) AS j CROSS JOIN reserves AS r ON r.n = j.value->>0 AND r.fence = j.value->>1
+CROSS JOIN budgets AS b ON b.project = r.project AND b.name = r.name AND b.window_no = r.window_no
+WHERE b.ends_at IS NULL OR b.ends_at > ?2 ORDER BY r.n, r.project, r.name
+"""
+_SHARES = """
+SELECT r.amount, t.usage, t.started_at, t.status IN ('claimed', 'running') AND t.fence = r.fence
+FROM reserves AS r CROSS JOIN tasks AS t ON t.n = r.n WHERE r.project = ? AND r.name = ? AND r.window_no = ?
 """
 
 
@@ -187,6 +201,32 @@ def limits_of(tx: Transaction, rows: Iterable[Row]) -> dict[int, dict[str, Any]]
         over = rules.exceeded(allowance, rules.Usage(used.cost_usd, used.tokens_in, used.tokens_out, used.turns))
         limits[number] = {} if over is None else {"exceeded": over}
     return limits
+
+
+def overdrawn(tx: Transaction, rows: Iterable[Row]) -> dict[int, dict[str, Any]]:
+    """What renewals are told of claims that reserved something, by number: which budget is overdrawn with them."""
+    working = {row.n: row for row in rows}
+    claims = encode([(row.n, row.fence) for row in working.values()]).decode()
+    limits: dict[int, dict[str, Any]] = {}
+    for n, project, name, unit, cap, spent, window, amount in list(tx.connection.execute(_RESERVED, (claims, tx.now))):
+        row = working[n]
+        if n in limits or (_used(unit, row.usage, row.started_at, tx.now) or 0) <= amount:
+            continue
+        shares = [
+            (reserved, _used(unit, usage, started_at, tx.now) if held else None)
+            for reserved, usage, started_at, held in tx.connection.execute(_SHARES, (project, name, window))
+        ]
+        if rules.overdrawn(cap, spent, shares):
+            limits[n] = {"exceeded": name}
+    return limits
+
+
+def _used(unit: str, usage: str | None, started_at: int | None, now: int) -> int | None:
+    """What a claim has used so far, as far as it told."""
+    if unit == "seconds":
+        return None if started_at is None else now - started_at
+    told = merge_usage(usage, None)
+    return rules.Usage(told.cost_usd, told.tokens_in, told.tokens_out, told.turns).of(unit)
 
 
 def _opened(tx: Transaction, locks: Locks, project: str, scope: str, unit: str) -> Budget:

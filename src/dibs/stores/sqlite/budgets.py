@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from dibs.model.instants import seconds
 from dibs.model.status import Outcome
 from dibs.rules import budgets as rules
 from dibs.stores.sqlite.rows import encode
@@ -35,18 +36,18 @@ SELECT
         SELECT o.n FROM locks AS l CROSS JOIN tasks AS o ON o.n = l.reserved_for
         WHERE l.project = b.project AND l.name = b.name AND o.status = 'ready'
     ), b.unit, b.cap, b.reserved + b.spent, b.default_reserve, s.spec->>'max_cost',
-    s.spec->>'max_tokens', s.spec->>'max_turns', t.timeout_s, t.cost_usd, t.tokens_in, t.tokens_out, t.turns
+    s.spec->>'max_tokens', s.spec->>'max_turns', t.timeout_s, t.lane, t.rank, t.cost_usd, t.tokens_in, t.tokens_out,
+    t.turns
 FROM json_each(?1) AS j
 CROSS JOIN tasks AS t ON t.n = j.value
 CROSS JOIN specs AS s ON s.n = t.n
 CROSS JOIN budgets AS b INDEXED BY budget_scope ON b.project = t.project AND b.scope IN (
     'global', 'type:' || t.type, 'user:' || t.user,
-    'dag:' || coalesce(t.dag, 'dag_' || iif(substr(t.id, 1, 5) = 'task_', substr(t.id, 6), t.id)), 'agent:' || ?2
+    'dag:' || coalesce(t.dag, 'dag_' || iif(substr(t.id, 1, 5) = 'task_', substr(t.id, 6), t.id)), 'agent:' || ?2,
+    s.spec->>'$.charged_to[0]', s.spec->>'$.charged_to[1]'
 )
 """
-_BROKE = """
-SELECT EXISTS (SELECT 1 FROM budgets WHERE project = ?1 AND scope = 'agent:' || ?2 AND reserved + spent >= cap)
-"""
+_BROKE = "SELECT ends_at FROM budgets WHERE project = ?1 AND scope = 'agent:' || ?2 AND reserved + spent >= cap"
 _ANY = "SELECT EXISTS (SELECT 1 FROM budgets)"
 _OF_AGENTS = rules.PREFIX + rules.OF_AGENTS
 _RESERVE = """
@@ -71,15 +72,15 @@ RETURNING n, fence, project, name, amount, window_no = (
 _LANES = """
 SELECT DISTINCT lane FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2
 """
-# Of a lane, those that are parked on a budget, and those that are on their way; at most ?4 of each.
+# Of a lane, those that are parked on a budget, and those that are on their way (for long?); at most ?4 of each.
 _BEST = """
 SELECT * FROM (
-    SELECT rank, n, locks, true FROM tasks INDEXED BY task_parked
+    SELECT rank, n, locks, true, false FROM tasks INDEXED BY task_parked
     WHERE project = ?1 AND parked_on = ?2 AND lane = ?3 ORDER BY rank, n LIMIT ?4
 )
 UNION ALL
 SELECT * FROM (
-    SELECT rank, n, locks, false FROM tasks INDEXED BY task_ready
+    SELECT rank, n, locks, false, ready_at <= ?5 FROM tasks INDEXED BY task_ready
     WHERE status = 'ready' AND parked_on IS NULL AND lane = ?3 ORDER BY rank, n LIMIT ?4
 )
 """
@@ -87,7 +88,12 @@ SELECT * FROM (
 
 def is_broke(tx: Transaction, project: str, agent: str) -> bool:
     """Whether a budget of this agent is used up."""
-    return bool(tx.row(_BROKE, (project, agent))[0])
+    return tx.row(_BROKE, (project, agent)) is not None
+
+
+def broke_for_s(tx: Transaction, project: str, agent: str) -> float | None:
+    """How long it takes until no budget of this agent is used up any more, by time alone; None: for ever."""
+    return rules.broke_for_s([ends_at for (ends_at,) in tx.connection.execute(_BROKE, (project, agent))], tx.now)
 
 
 class _Room(Struct):
@@ -120,6 +126,7 @@ class Budgets:
         self._some: bool | None = None
         self._rooms: dict[Name, _Room] = {}
         self._wishes: dict[int, dict[Name, int]] = {}
+        self._places: dict[int, tuple[int, tuple[float, int]]] = {}
         self._ended: dict[tuple[int, int], _End] = {}
         self.roomy: dict[Name, None] = {}
 
@@ -147,10 +154,13 @@ class Budgets:
             tokens,
             turns,
             timeout_s,
+            lane,
+            rank,
             *spent,
         ) in self._tx.connection.execute(_WISHES, (encode(missing).decode(), agent)):
             allowance = rules.Allowance(cost, tokens, turns, timeout_s, rules.Usage(*spent))
             self._wishes[number][project, name] = rules.reserve(unit, allowance, default)
+            self._places[number] = (lane, (rank or 0.0, number))
             self._rooms.setdefault((project, name), _Room(cap, taken, saved_for))
         self.look_at([room.saved_for for room in self._rooms.values() if room.saved_for is not None], agent)
 
@@ -160,11 +170,20 @@ class Budgets:
         return self._wishes.get(number, {}).get(budget)
 
     def _fits(self, budget: Name, number: int, wanted: int, more: int = 0) -> bool:
-        """Whether it fits, beside what is saved for another task and `more`."""
+        """Whether it fits, beside `more` and what is saved for another task, if that is not behind it in its lane."""
         room = self._rooms[budget]
         other = room.saved_for
-        aside = 0 if other is None or other == number else self._wishes[other].get(budget, 0)
+        aside = 0
+        if other is not None and other != number and not self._is_behind(other, number):
+            aside = self._wishes[other].get(budget, 0)
         return rules.fits(limit=room.cap, taken=room.taken + aside + more, wanted=wanted)
+
+    def _is_behind(self, other: int, number: int) -> bool:
+        """Whether it is worse than another of the same lane; both were looked at."""
+        if other not in self._places:
+            return False
+        (lane, rank), (its_lane, its_rank) = self._places[number], self._places[other]
+        return lane == its_lane and rank < its_rank
 
     def closed(self, number: int) -> str | None:
         """The first budget, by name, that has no room for this task; None if all have, but for those of its agent. It
@@ -271,21 +290,27 @@ class Budgets:
         return moved
 
     def _moves(self, budget: Name, lane: int, closed: Closed) -> dict[int, str | None]:
-        best = sorted(self._tx.connection.execute(_BEST, (*budget, lane, rules.LOOKED_AT)), key=itemgetter(0, 1))
-        self.look_at(number for _, number, _, _ in best)
+        before = self._tx.now - seconds(rules.PASSED_OVER_S)
+        found = self._tx.connection.execute(_BEST, (*budget, lane, rules.LOOKED_AT, before))
+        best = sorted(found, key=itemgetter(0, 1))
+        self.look_at(number for _, number, *_ in best)
         if budget not in self._rooms:
             return {}
-        coming = 0
+        saved_for = self._rooms[budget].saved_for
+        # Whom it is saved for does not wait for those who have been on their way for long.
+        coming = lately = 0
         moved: dict[int, str | None] = {}
-        parked = [(number, locks) for _, number, locks, is_parked in best if is_parked]
+        parked = [(number, locks) for _, number, locks, is_parked, _ in best if is_parked]
         others = dict(zip((number for number, _ in parked), closed(budget[0], parked), strict=True))
-        for _, number, _, is_parked in best:
+        for _, number, _, is_parked, for_long in best:
             wanted = self._wishes[number].get(budget)
-            if wanted is None or not self._fits(budget, number, wanted, coming):
+            before_it = lately if number == saved_for else coming
+            if wanted is None or not self._fits(budget, number, wanted, before_it):
                 continue
             if is_parked:
                 moved[number] = others[number]
             # What is saved for it is aside already.
-            if number != self._rooms[budget].saved_for and (not is_parked or others[number] is None):
+            if number != saved_for and (not is_parked or others[number] is None):
                 coming += wanted
+                lately += 0 if for_long else wanted
         return moved

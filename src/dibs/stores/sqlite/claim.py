@@ -155,7 +155,7 @@ class Claiming:
 
     def _nothing(self, tx: Transaction, request: ClaimRequest, reason: str | None) -> Claimed:
         if reason:
-            return Claimed(reason=reason)
+            return Claimed(reason=reason, next_due_in=_broke_for_s(tx, request, reason))
         return Claimed(next_due_in=self._next_due_in(tx, request), slow_down=self._slow_down(tx, request))
 
     def _trials(self, request: ClaimRequest) -> Sequence[int]:
@@ -427,3 +427,11 @@ def claims_from(taken: Claimed | Taken) -> Claimed:
 
         found = in_groups(found, taken.groups)
     return Claimed(claims=found)
+
+
+def _broke_for_s(tx: Transaction, request: ClaimRequest, reason: str) -> float | None:
+    """How long an agent gets nothing whose budget is used up."""
+    from dibs.rules.budgets import BROKE
+    from dibs.stores.sqlite.budgets import broke_for_s
+
+    return broke_for_s(tx, request.project, request.agent) if reason == BROKE else None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.model.claim import News
 from dibs.model.instants import from_micros, seconds
 from dibs.stores import refusals
-from dibs.stores.sqlite.allotting import limits_of
+from dibs.stores.sqlite.allotting import limits_of, overdrawn
 from dibs.stores.sqlite.registry import hear_renewals
 from dibs.stores.sqlite.rows import encode
 from dibs.stores.sqlite.settle import cancelled_unwritten
@@ -58,8 +58,22 @@ def renew(tx: Transaction, lanes: Lanes, renewals: Sequence[Renewal]) -> list[Ne
     work.flush()
     renewed = [row for row in found.values() if row.held and row.renewed_at == work.now]
     hear_renewals(tx, dict.fromkeys((row.project, row.agent) for row in renewed if row.agent is not None))
+    _tell_overdrawn(tx, renewed, renewals, answers)
     _slow_down(tx, lanes, renewed, renewals, answers)
     return answers
+
+
+def _tell_overdrawn(
+    tx: Transaction, renewed: list[Row], renewals: Sequence[Renewal], answers: list[News | DibsError]
+) -> None:
+    """Tell those that reserved in a budget if that is overdrawn with them; others pay nothing for it."""
+    reserved = [row for row in renewed if row.reserved]
+    if not reserved:
+        return
+    numbers, limits = {row.id: row.n for row in reserved}, overdrawn(tx, reserved)
+    for renewal, answer in zip(renewals, answers, strict=True):
+        if isinstance(answer, News) and not answer.cancel and not answer.limits:
+            answer.limits = limits.get(numbers.get(renewal.task_id, 0), {})
 
 
 def _slow_down(

@@ -35,12 +35,12 @@ def find(tx: Transaction, number: int, kind: str, name: str) -> Entry | None:
 
 def write(tx: Transaction, number: int, entry: Entry) -> Entry:
     """Write one entry; what is now recorded."""
-    name = "" if entry.kind in ("checkpoint", "log") else entry.name
+    name = "" if entry.kind in ("checkpoint", "log", "made") else entry.name
     values = (number, entry.kind, name, entry.digest, entry.value.decode())
     if entry.kind != "log":
         known = find(tx, number, entry.kind, name)
         if known is not None:
-            if entry.kind != "checkpoint":
+            if entry.kind not in ("checkpoint", "made"):
                 return known
             tx.run(_REPLACE, values)
             return entry
@@ -83,6 +83,6 @@ def read_journal(tx: Transaction, task_id: str) -> list[Entry]:
 
 
 def drop_steps(tx: Transaction, number: int) -> None:
-    """Forget steps, spawns and questions: the next attempt does everything again."""
+    """Forget steps, spawns, questions and what was made: the next attempt does everything again."""
     tx.run("UPDATE questions SET name = NULL WHERE n = ?", (number,))
-    tx.run("DELETE FROM journal WHERE n = ? AND kind IN ('step', 'spawn')", (number,))
+    tx.run("DELETE FROM journal WHERE n = ? AND kind IN ('step', 'spawn', 'made')", (number,))

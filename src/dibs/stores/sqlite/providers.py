@@ -34,16 +34,18 @@ _OVER = "SELECT project, gate, limits, since, until, shut FROM backoffs WHERE un
 _ASKED = "SELECT t.project, t.lane, t.model, t.type FROM json_each(?) AS j CROSS JOIN tasks AS t ON t.n = j.value"
 
 
-def judge(tx: Transaction, lanes: Lanes, ended: Iterable[tuple[Row, Settlement]], *, remembered: bool) -> None:
-    """Let each ending count. Unless something is remembered, that begins with a limit."""
+def judge(tx: Transaction, lanes: Lanes, ended: Iterable[tuple[Row, Settlement, int]], *, remembered: bool) -> None:
+    """Let each ending count, with the lane it was claimed from. Unless something is remembered, that begins with a
+    limit."""
     told = [
-        (row, settlement.limited)
-        for row, settlement in ended
+        (row, lane, settlement.limited)
+        for row, settlement, lane in ended
         if settlement.limited is not None or settlement.outcome is Outcome.COMPLETED
     ]
-    if remembered or any(limited is not None for _, limited in told):
+    if remembered or any(limited is not None for *_, limited in told):
         lanes.current(tx)
-        _count(tx, lanes, [(_name(lanes, row), limited) for row, limited in told])
+        names = [(row.project, _gate(lanes, lane, row.model, row.type)) for row, lane, _ in told]
+        _count(tx, lanes, list(zip(names, (limited for *_, limited in told), strict=True)))
 
 
 def judge_completed(tx: Transaction, lanes: Lanes, numbers: Sequence[int]) -> None:

@@ -29,8 +29,8 @@ WHERE NOT EXISTS (SELECT 1 FROM locks AS l WHERE l.project = b.project AND l.nam
     SELECT 1 FROM tasks AS t INDEXED BY task_parked WHERE t.project = b.project AND t.parked_on = b.name
 )
 """
-# The best of each lane that are parked on a budget, one seek for each; not those behind somebody that is on his way.
-_BEST = """
+# The lanes of which some are parked on a budget, one seek for each.
+_LANES = """
 WITH RECURSIVE lanes (id) AS (
     SELECT min(lane) FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2
     UNION ALL
@@ -39,15 +39,22 @@ WITH RECURSIVE lanes (id) AS (
     )
     FROM lanes WHERE id IS NOT NULL
 )
-SELECT t.ready_at, t.n FROM lanes CROSS JOIN tasks AS t ON t.n = (
-    SELECT n FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2 AND lane = lanes.id
-    ORDER BY rank, n LIMIT 1
+SELECT id FROM lanes WHERE id IS NOT NULL
+"""
+_PARKED = """
+SELECT n, rank, ready_at FROM tasks INDEXED BY task_parked WHERE project = ?1 AND parked_on = ?2 AND lane = ?3
+ORDER BY rank, n LIMIT ?4
+"""
+# Whether somebody better is on his way: ready, and not for long yet. Who is ready for longer may be one that no agent
+# can pay for.
+_IS_BEHIND = """
+SELECT EXISTS (
+    SELECT 1 FROM (
+        SELECT o.ready_at, o.rank, o.n FROM tasks AS o INDEXED BY task_ready
+        WHERE o.status = 'ready' AND o.parked_on IS NULL AND o.lane = ?1 ORDER BY o.rank, o.n LIMIT ?5
+    ) AS better
+    WHERE (better.rank, better.n) < (?2, ?3) AND better.ready_at > ?4
 )
-WHERE lanes.id IS NOT NULL AND t.ready_at <= ?3 AND NOT EXISTS (
-    SELECT 1 FROM tasks AS o INDEXED BY task_ready
-    WHERE o.status = 'ready' AND o.parked_on IS NULL AND o.lane = lanes.id AND (o.rank, o.n) < (t.rank, t.n)
-)
-ORDER BY t.ready_at, t.n
 """
 _SAVE = "INSERT INTO locks (project, name, reserved_for) VALUES (?, ?, ?)"
 
@@ -61,12 +68,28 @@ def save(tx: Transaction, budgets: Budgets) -> None:
         else:
             tx.run(_LET_GO, (project, name))
             budgets.roomy[project, name] = None
-    before = tx.now - seconds(rules.PASSED_OVER_S)
     for project, name, cap, spent in list(tx.connection.execute(_NOT_SAVED)):
-        for _, number in list(tx.connection.execute(_BEST, (project, name, before))):
-            if _could_fit(budgets, (project, name), number, cap, spent):
-                tx.run(_SAVE, (project, name, number))
-                break
+        waited = _passed_over(tx, budgets, (project, name), cap, spent)
+        if waited:
+            tx.run(_SAVE, (project, name, min(waited)[1]))
+
+
+def _passed_over(
+    tx: Transaction, budgets: Budgets, budget: tuple[str, str], cap: int, spent: int
+) -> list[tuple[int, int]]:
+    """Of each lane the best that could fit, if it has been ready for long and is behind nobody who is on his way: since
+    when, and its number."""
+    before = tx.now - seconds(rules.PASSED_OVER_S)
+    found = []
+    for (lane,) in list(tx.connection.execute(_LANES, budget)):
+        parked = list(tx.connection.execute(_PARKED, (*budget, lane, rules.LOOKED_AT)))
+        fitting = (each for each in parked if _could_fit(budgets, budget, each[0], cap, spent))
+        number, rank, ready_at = next(fitting, (0, 0.0, None))
+        if ready_at is None or ready_at > before:
+            continue
+        if not tx.row(_IS_BEHIND, (lane, rank, number, before, rules.LOOKED_AT))[0]:
+            found.append((ready_at, number))
+    return found
 
 
 def _could_fit(budgets: Budgets, budget: tuple[str, str], number: int, cap: int, spent: int) -> bool:

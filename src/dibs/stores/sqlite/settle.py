@@ -124,7 +124,8 @@ class _Settling:
         self.lanes = lanes
         self.work = Work(tx)
         self.found = self.work.by_id(dict.fromkeys(ids))
-        self.ended: list[tuple[Row, Settlement]] = []
+        self.ended: list[tuple[Row, Settlement, int]] = []
+        """Each with the lane it was claimed from: a rung may have led it to another."""
         self._climbs: bool | None = None
 
     def apply(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
@@ -135,7 +136,7 @@ class _Settling:
 
     def judge(self, *, troubled: bool) -> None:
         """Let the breakers of their types know how these claims ended; not where that cannot change one."""
-        if not troubled and all(settlement.outcome not in FAILURES for _, settlement in self.ended):
+        if not troubled and all(settlement.outcome not in FAILURES for _, settlement, _ in self.ended):
             return
         from dibs.rules.breaker import verdict
         from dibs.stores.sqlite import breakers
@@ -144,9 +145,14 @@ class _Settling:
             (
                 (row.project, row.type),
                 (row.id, settlement.fence),
-                verdict(settlement.outcome, settlement.reason, counts_attempt=settlement.counts_attempt),
+                verdict(
+                    settlement.outcome,
+                    settlement.reason,
+                    counts_attempt=settlement.counts_attempt,
+                    together=settlement.together,
+                ),
             )
-            for row, settlement in self.ended
+            for row, settlement, _ in self.ended
         ]
         breakers.judge(self.tx, self.lanes, endings, troubled=troubled)
 
@@ -201,7 +207,7 @@ class _Settling:
 
     def _end(self, row: Row, settlement: Settlement) -> Settled:
         """Count, write the attempt, move the task on, and let the consequences follow."""
-        agent = row.agent
+        agent, lane = row.agent, row.lane
         row.attempts += settlement.counts_attempt
         row.crashes += settlement.counts_crash
         row.releases = settlement.releases
@@ -238,7 +244,7 @@ class _Settling:
             retry_at=instant(row.retry_at),
         )
         self._move_on(row, settlement, agent)
-        self.ended.append((row, settlement))
+        self.ended.append((row, settlement, lane))
         return answer
 
     def _end_claim(self, row: Row, settlement: Settlement, number: int) -> None:

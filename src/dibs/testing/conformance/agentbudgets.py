@@ -184,3 +184,21 @@ class AgentBudgets(Topic):
         await queue.claim("bob", types=["job"], limit=1)
         other = await queue.add("job", max_cost=2)
         assert (await queue.why(other.id)).blockers == []
+
+    async def test_an_agent_whose_budget_is_used_up_is_told_when_it_begins_anew(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        await queue.set_budget("agent:ada", 1.0, window="day")
+        await queue.set_budget("agent:ada", 9, unit="turns")
+        await queue.add_many([NewTask("job"), NewTask("job"), NewTask("job")])
+        midnight = (await budget(queue, "agent:ada")).ends_at
+        assert midnight is not None
+        await queue.complete(await take(queue), cost=1.0, turns=1)
+        broke = await queue.store.claim(ClaimRequest(agent="ada"))
+        assert (broke.claims, broke.reason) == ([], "budget")
+        assert broke.next_due_in == (midnight - clock.now).total_seconds()
+        await queue.set_budget("agent:ada", 1, unit="turns")
+        assert (await queue.store.claim(ClaimRequest(agent="ada"))).next_due_in is None
+        await queue.set_budget("agent:ada", 9, unit="turns")
+        clock.advance(broke.next_due_in)
+        await take(queue)

@@ -13,6 +13,7 @@ from dibs.model.claim import Settled
 from dibs.model.status import Outcome, Status
 from dibs.model.task import NewTask, Task
 from dibs.rules.coalescing import MOST
+from dibs.stores.values import Renewal
 from dibs.testing.conformance.topic import Topic, elapse, nothing, status, story, take
 
 if TYPE_CHECKING:
@@ -38,6 +39,25 @@ def settled_as(answers: list[Settled | DibsError]) -> list[str]:
 
 
 class Coalescing(Topic):
+    async def test_a_group_that_fails_is_one_failure_to_its_breaker(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.set_breaker("note", failure_threshold=3)
+        for _ in range(4):
+            await member(queue, max_attempts=9, retry="immediate")
+
+        async def failures() -> tuple[str, int]:
+            [found] = [each for each in await queue.breakers() if each.type == "note"]
+            return found.state, found.failures
+
+        await queue.fail_group(await take(queue), "no network")
+        assert await failures() == ("closed", 1)
+        claim = await take(queue, lease=10)
+        await queue.renew_many([Renewal(task_id=each.task.id, fence=each.fence) for each in with_groups([claim])])
+        await elapse(queue, clock, 11)
+        assert await failures() == ("closed", 2)
+        claim = (await queue.claim("ada"))[0]
+        await queue.fail(claim, "by itself")
+        assert await failures() == ("open", 3)
+
     # Gathering
 
     async def test_tasks_of_one_key_gather_and_are_taken_by_one_claim(self, queue: Queue, clock: FakeClock) -> None:

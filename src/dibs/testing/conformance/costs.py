@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from dibs.errors import Invalid
+from dibs.model.claim import Settled
 from dibs.model.task import NewTask
 from dibs.pricing import Prices
 from dibs.rules.pricing import Rate, Table
-from dibs.testing.conformance.topic import Topic, elapse, take
+from dibs.settling import completed, failed
+from dibs.stores.values import Usage
+from dibs.testing.conformance.topic import Topic, elapse, events, take
 
 if TYPE_CHECKING:
     from dibs.model.attempt import Attempt
@@ -150,3 +153,29 @@ class Costs(Topic):
                 await queue.complete(claim, **told)
             assert caught.value.field == field
         assert await queue.history(claim.task.id) == []
+
+    async def test_a_batch_is_added_up_as_one_by_one(self, queue: Queue) -> None:
+        await queue.set_budget("type:job", 9.0)
+        await queue.add_many([NewTask("job", number, max_attempts=2) for number in range(6)])
+        claims = await queue.claim("ada", limit=6)
+        await queue.renew(claims[4], cost=0.5, turns=3)
+        done = [completed(claim, claim.task.payload, usage=Usage(cost_usd=0.25, model="m")) for claim in claims[:4]]
+        quiet = [completed(claims[4], "told before"), completed(claims[5], "untold")]
+        failing = failed(claims[3], "no", draw=0.5)
+        answers = await queue.settle([done[0], failing, done[1], *quiet, done[0], done[2], done[3]])
+        assert [answer.outcome if isinstance(answer, Settled) else answer.code for answer in answers] == [
+            *("completed", "failed", "completed", "completed", "completed", "completed", "completed"),
+            "illegal_transition",
+        ]
+        assert await queue.settle([done[2], *quiet]) == [answers[6], answers[3], answers[4]]
+        [budget] = await queue.budgets()
+        assert (budget.reserved, budget.spent) == (0, 1.25)
+        costs = [[attempt.cost_usd for attempt in await queue.history(claim.task.id)] for claim in claims]
+        assert costs == [[0.25], [0.25], [0.25], [None], [0.5], [None]]
+        [attempt] = await queue.history(claims[0].task.id)
+        assert (attempt.number, attempt.model, attempt.outcome) == (1, "m", "completed")
+        task = await queue.get(claims[4].task.id)
+        assert (task.cost_usd, task.turns, task.output, task.attempts) == (0.5, 3, "told before", 1)
+        ended = {event.task_id for event in await events(queue) if event.type == "task.completed"}
+        assert ended == {claim.task.id for claim in claims if claim is not claims[3]}
+        assert await queue.store.check() == []

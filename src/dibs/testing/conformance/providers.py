@@ -353,6 +353,21 @@ class Providers(Topic):
         ended = await queue.get(task.id)
         assert (ended.status, ended.reason, ended.attempts) == (Status.DEAD_LETTERED, "rate_limit", 1)
 
+    async def test_a_limit_that_moves_its_task_to_another_model_closes_the_gate_it_met(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        await queue.set_escalation([{"after": 1, "do": "reassign", "model": GPT}], type="code")
+        await queue.add("code", provider="acme", max_attempts=3)
+        await queue.add("lint", provider="acme")
+        for _ in range(19):
+            await turn_away(queue, await take(queue, "code"), 10)
+            await elapse(queue, clock, 11)
+        await turn_away(queue, await take(queue, "code"), 120)
+        assert (await closed(queue)).gate == "provider:acme"
+        assert await nothing(queue, "lint")
+        await elapse(queue, clock, 400)
+        assert (await take(queue, "code")).model == GPT
+
     async def test_a_limit_without_a_retry_closes_it_too(self, queue: Queue) -> None:
         await queue.add_many([NewTask("code"), NewTask("code")])
         await queue.fail(await take(queue), "no", reason="rate_limit", retry=False)

@@ -27,11 +27,14 @@ from dibs.testing.conformance.events import Events
 from dibs.testing.conformance.graphs import Graphs, Linking
 from dibs.testing.conformance.idempotency import Idempotency
 from dibs.testing.conformance.journal import Journal
+from dibs.testing.conformance.judgingcosts import JudgingCosts
+from dibs.testing.conformance.keeping import Keeping
 from dibs.testing.conformance.large import Large
 from dibs.testing.conformance.leases import Leases
 from dibs.testing.conformance.limits import Limits
 from dibs.testing.conformance.locks import Locks
 from dibs.testing.conformance.measuring import Measuring
+from dibs.testing.conformance.overdrawing import Overdrawing
 from dibs.testing.conformance.overflowing import Overflowing
 from dibs.testing.conformance.passing import Passing
 from dibs.testing.conformance.pausing import Pausing
@@ -78,12 +81,15 @@ class StoreConformance(
     Graphs,
     Idempotency,
     Journal,
+    JudgingCosts,
+    Keeping,
     Large,
     Leases,
     Limits,
     Linking,
     Locks,
     Measuring,
+    Overdrawing,
     Overflowing,
     Passing,
     Pausing,

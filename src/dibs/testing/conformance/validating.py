@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -457,3 +458,56 @@ class Validating(Topic):
         assert await status(queue, claim.task) == Status.VALIDATING
         await elapse(queue, clock, 2)
         assert await status(queue, claim.task) == Status.COMPLETED
+
+    async def test_a_person_who_does_not_answer_in_time_is_answered_for(self, queue: Queue, clock: FakeClock) -> None:
+        for default, where in ((True, Status.COMPLETED), (False, Status.DEAD_LETTERED)):
+            claim = await handed_in(queue, {**SEEN, "timeout": "1h", "default": default}, max_attempts=1)
+            [question] = await queue.inbox()
+            assert (question.expires_at, question.default["approve"]) == (clock.now + timedelta(hours=1), default)
+            await elapse(queue, clock, 3_599)
+            assert await status(queue, claim.task) == Status.WAITING
+            await elapse(queue, clock, 1)
+            await elapse(queue, clock, 1)
+            task = await queue.get(claim.task.id)
+            assert task.status == where
+            [attempt] = await queue.history(task.id)
+            assert (attempt.outcome, attempt.error) == (
+                ("completed", None) if default else ("rejected", "refused by timeout: nobody answered in time")
+            )
+        assert await queue.store.check() == []
+
+    async def test_without_a_default_it_is_a_dead_letter_that_keeps_its_work(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        claim = await handed_in(queue, {**SEEN, "timeout": 60})
+        await elapse(queue, clock, 61)
+        task = await queue.get(claim.task.id)
+        assert (task.status, task.reason, task.output) == (Status.DEAD_LETTERED, "timeout", "a poem")
+        assert (task.error or "").startswith("nobody answered question q_")
+        assert [attempt.outcome for attempt in await queue.history(task.id)] == ["submitted"]
+        assert await queue.store.check() == []
+        await queue.retry(task.id)
+        await queue.complete(await take(queue, "poem"), "another")
+        [question] = await queue.inbox()
+        await queue.answer(question, True)
+        assert (await queue.get(task.id)).output == "another"
+
+    async def test_then_somebody_else_is_asked(self, queue: Queue, clock: FakeClock) -> None:
+        expects = {**SEEN, "timeout": 60, "escalate_to": "lead", "default": True}
+        for says, where in ((False, Status.DEAD_LETTERED), (True, Status.COMPLETED), (None, Status.COMPLETED)):
+            claim = await handed_in(queue, expects, max_attempts=1)
+            [first] = await queue.inbox()
+            await elapse(queue, clock, 61)
+            await elapse(queue, clock, 1)
+            [second] = await queue.inbox()
+            assert (first.assignee, second.assignee, second.task_id) == ("grace", "lead", claim.task.id)
+            assert "(grace) answered in time" in second.question
+            with pytest.raises(IllegalTransition):
+                await queue.answer(first, True)
+            if says is None:
+                await elapse(queue, clock, 61)
+                await elapse(queue, clock, 1)
+            else:
+                await queue.answer(second, says)
+            assert await status(queue, claim.task) == where
+        assert await queue.store.check() == []

@@ -39,7 +39,7 @@ class Executors:
 
     async def judge(self, work: Work, ending: Completed) -> Ending:
         """Run what the task's contract wants to be run before its work is completed."""
-        return await judged(work, ending, self._threads, self._minder, self._queue.url)
+        return await judged(work, ending, self._threads, self._minder, self._queue)
 
     def close(self) -> None:
         """Let go of idle threads and children. Busy ones have been stopped, or left to themselves, before."""

@@ -220,6 +220,7 @@ DECLARE
     q dibs.questions%ROWTYPE;
     w dibs.work%ROWTYPE;
     s record;
+    made dibs.submitted%ROWTYPE;
     events text[] := '{}';
     touched text[] := '{}';
     lapsed integer := 0;
@@ -251,7 +252,12 @@ BEGIN
         w.reason := 'timeout';
         w.error := 'nobody answered question ' || q.id || ' in time: ' || left(q.question, 200);
         w.exit_code := NULL;
-        PERFORM dibs.end_task(w, at, false);
+        -- Work that was handed in stays on the task.
+        made := NULL;
+        DELETE FROM dibs.submitted u WHERE u.n = q.n RETURNING * INTO made;
+        PERFORM dibs.end_task(
+            w, at, false, made.output, made.decision, NULL, coalesce(made.output_sanitized, false)
+        );
         UPDATE dibs.ended x SET marked = true WHERE x.n = q.n;
         DELETE FROM dibs.keys k WHERE k.project = s.project AND k.key = s.key AND k.n = q.n;
         events := events || dibs.event(

@@ -23,12 +23,14 @@ CREATE OR REPLACE FUNCTION dibs.breaker_holds(
     LEFT JOIN dibs.breaker_settings e ON e.project = p_project AND e.type = '*'
 $$;
 
--- What an attempt says about its type by the way it ended: success, failure, handed_in or nothing.
-CREATE OR REPLACE FUNCTION dibs.verdict(outcome text, reason text, counts boolean) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+-- What an attempt says about its type by the way it ended: success, failure, handed_in or nothing. together: with another,
+-- which says it for both.
+CREATE OR REPLACE FUNCTION dibs.verdict(outcome text, reason text, counts boolean, together boolean) RETURNS text
+LANGUAGE sql IMMUTABLE AS $$
     SELECT CASE
         WHEN outcome = 'completed' THEN 'success'
         WHEN outcome = 'submitted' THEN 'handed_in'
-        WHEN outcome IN ('failed', 'timed_out', 'expired', 'rejected') AND counts
+        WHEN outcome IN ('failed', 'timed_out', 'expired', 'rejected') AND counts AND together IS NOT TRUE
             AND coalesce(reason, '') NOT IN ('rate_limit', 'budget_exceeded', 'cancelled') THEN 'failure'
         ELSE 'nothing'
     END

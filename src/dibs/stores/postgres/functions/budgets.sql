@@ -49,6 +49,7 @@ RETURNS TABLE (name text, cap bigint, taken bigint, wanted bigint) LANGUAGE sql 
         SELECT
             s.type, s."user", coalesce(s.dag, dibs.dag_of(s.id)) AS dag,
             CASE WHEN strpos(s.spec, '"max_') > 0 THEN s.spec::json ELSE '{}' END AS limits,
+            dibs.charged_to(s.spec) AS others,
             coalesce(w.timeout_s, e.timeout_s) AS timeout_s, coalesce(w.cost_usd, e.cost_usd) AS cost_usd,
             coalesce(w.tokens_in, e.tokens_in) AS tokens_in, coalesce(w.tokens_out, e.tokens_out) AS tokens_out,
             coalesce(w.turns, e.turns) AS turns
@@ -59,29 +60,44 @@ RETURNS TABLE (name text, cap bigint, taken bigint, wanted bigint) LANGUAGE sql 
     ) t
     JOIN dibs.budgets b ON b.project = p_project
         AND b.scope = ANY (
-            ARRAY['global', 'type:' || t.type, 'user:' || t."user", 'dag:' || t.dag, 'agent:' || p_agent]
+            ARRAY['global', 'type:' || t.type, 'user:' || t."user", 'dag:' || t.dag, 'agent:' || p_agent] || t.others
         )
 $$;
 
+-- The scopes, beside its own, in which a task is charged: of a judge's those of the work. NULL: there are none.
+CREATE OR REPLACE FUNCTION dibs.charged_to(p_spec text) RETURNS text[] LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN strpos(p_spec, '"charged_to"') > 0
+        THEN ARRAY(SELECT json_array_elements_text(p_spec::json->'charged_to'))
+    END
+$$;
+
 -- Whether tasks of these lanes may use any budget, but for those of agents. Mostly those are of types: the others are not
--- looked at one by one.
+-- looked at one by one. (Those of judges are charged to the type of the work as well.)
 CREATE OR REPLACE FUNCTION dibs.uses_budgets(p_project text, p_lanes integer[]) RETURNS boolean LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN EXISTS (
         SELECT 1 FROM dibs.budgets b WHERE b.project = p_project
             AND NOT starts_with(b.scope, 'type:') AND NOT starts_with(b.scope, 'agent:')
     ) OR EXISTS (
-        SELECT 1 FROM dibs.lanes l JOIN dibs.budgets b ON b.project = p_project AND b.scope = 'type:' || l.type
+        SELECT 1 FROM dibs.lanes l JOIN dibs.budgets b
+            ON b.project = p_project AND (b.scope = 'type:' || l.type OR l.type = 'judge' AND starts_with(b.scope, 'type:'))
         WHERE l.id = ANY (p_lanes)
     );
 END $$;
 
--- What of a budget is saved for another task than this one.
+-- What of a budget is saved for another task than this one; not for one behind it in its lane.
 CREATE OR REPLACE FUNCTION dibs.aside(p_project text, p_name text, p_n bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
 DECLARE
     saved bigint := dibs.saved_for(p_project, p_name);
 BEGIN
-    RETURN CASE WHEN saved <> p_n THEN coalesce(dibs.wish_in(p_project, p_name, saved), 0) ELSE 0 END;
+    IF saved IS NULL OR saved = p_n OR EXISTS (
+        SELECT 1 FROM dibs.waiting a JOIN dibs.waiting b ON b.lane = a.lane AND (b.rank, b.n) > (a.rank, a.n)
+        WHERE a.n = p_n AND b.n = saved
+    ) THEN
+        RETURN 0;
+    END IF;
+    RETURN coalesce(dibs.wish_in(p_project, p_name, saved), 0);
 END $$;
 
 -- The first budget by name that has no room for a task; NULL if all have. `p_extra`: what others reserve in the same claim,
@@ -118,6 +134,12 @@ CREATE OR REPLACE FUNCTION dibs.is_broke(p_project text, p_agent text) RETURNS b
     )
 $$;
 
+-- When no budget of this agent is used up any more, by time alone; NULL: never.
+CREATE OR REPLACE FUNCTION dibs.broke_until(p_project text, p_agent text) RETURNS bigint LANGUAGE sql STABLE AS $$
+    SELECT CASE WHEN count(*) = count(b.ends_at) THEN max(b.ends_at) END FROM dibs.budgets b
+    WHERE b.project = p_project AND b.scope = 'agent:' || p_agent AND b.reserved + b.spent >= b.cap
+$$;
+
 -- These tasks were claimed, under these fences, and admitted. p_agent: by whom, if that has budgets of its own.
 CREATE OR REPLACE FUNCTION dibs.reserve(p_project text, p_ns bigint[], p_fences bigint[], p_agent text) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -139,7 +161,11 @@ END $$;
 
 -- Those of these tasks' claims that ended give back what they had reserved, and are charged: as rules.budgets.charge.
 -- Answers the budgets that this concerns. Needs hold_locks().
-CREATE OR REPLACE FUNCTION dibs.charge(p_ns bigint[], OUT projects text[], OUT names text[]) LANGUAGE sql AS $$
+CREATE OR REPLACE FUNCTION dibs.charge(p_ns bigint[], OUT projects text[], OUT names text[]) LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
+AS $$
+BEGIN
+    -- Not in plain SQL, which would be planned anew each time: that takes longer than to do it.
     WITH over AS (
         DELETE FROM dibs.reserves r
         WHERE r.n = ANY (p_ns)
@@ -178,7 +204,40 @@ CREATE OR REPLACE FUNCTION dibs.charge(p_ns bigint[], OUT projects text[], OUT n
         FROM sums s WHERE b.project = s.project AND b.name = s.name
         RETURNING b.project, b.name
     )
-    SELECT array_agg(c.project), array_agg(c.name) FROM charged c
+    SELECT array_agg(c.project), array_agg(c.name) INTO projects, names FROM charged c;
+END $$;
+
+-- What the claim that holds a task has used so far of a unit, as far as it told.
+CREATE OR REPLACE FUNCTION dibs.used_so_far(w dibs.held, p_unit text, p_at bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE
+        WHEN p_unit = 'seconds' THEN p_at - w.started_at
+        ELSE dibs.used_of(
+            p_unit, (w.usage::json->>'cost_usd')::float8, (w.usage::json->>'tokens_in')::bigint,
+            (w.usage::json->>'tokens_out')::bigint, (w.usage::json->>'turns')::bigint
+        )
+    END
+$$;
+
+-- Of tasks that are held the first budget, by name, that is overdrawn (rules.budgets.overdrawn) with what they used beyond
+-- what they reserved. p_places: where each stands in the answer, which has p_count places.
+CREATE OR REPLACE FUNCTION dibs.overdrawn(p_ns bigint[], p_places integer[], p_count integer, p_at bigint) RETURNS text[]
+LANGUAGE sql STABLE AS $$
+    SELECT array_agg(f.name ORDER BY p.place)
+    FROM generate_series(1, p_count) AS p (place)
+    LEFT JOIN (
+        SELECT h.place, min(b.name) AS name
+        FROM unnest(p_ns, p_places) AS h (n, place)
+        JOIN dibs.held w ON w.n = h.n
+        JOIN dibs.reserves r ON r.n = w.n AND r.fence = w.fence
+        JOIN dibs.budgets b ON b.project = r.project AND b.name = r.name AND b.window_no = r.window_no
+        WHERE (b.ends_at IS NULL OR b.ends_at > p_at) AND dibs.used_so_far(w, b.unit, p_at) > r.amount
+            AND b.spent + (
+                SELECT sum(greatest(o.amount, dibs.used_so_far(x, b.unit, p_at)))
+                FROM dibs.reserves o LEFT JOIN dibs.held x ON x.n = o.n AND x.fence = o.fence
+                WHERE o.project = b.project AND o.name = b.name AND o.window_no = b.window_no
+            ) > b.cap
+        GROUP BY h.place
+    ) f ON f.place = p.place
 $$;
 
 -- Whether a claim of this task holds anything that is let go with it.
@@ -198,7 +257,10 @@ DECLARE
     in_lane integer;
     task record;
     occupied bigint;
+    lately bigint;              -- without those who have been on their way for long, for whom the saved one does not wait
     saved bigint;
+    saved_lane integer;
+    saved_rank float8;
     aside bigint;
     wish bigint;
     other text;
@@ -209,6 +271,7 @@ BEGIN
         CONTINUE WHEN b.reserved + b.spent >= b.cap;
         saved := dibs.saved_for(p_project, b.name);
         aside := coalesce(dibs.wish_in(p_project, b.name, saved), 0);
+        SELECT w.lane, w.rank INTO saved_lane, saved_rank FROM dibs.waiting w WHERE w.n = saved;
         FOR in_lane IN
             SELECT a.id FROM dibs.lanes a WHERE a.project = p_project AND EXISTS (
                 SELECT 1 FROM dibs.waiting w
@@ -216,27 +279,37 @@ BEGIN
             )
         LOOP
             occupied := b.reserved + b.spent;
+            lately := occupied;
             FOR task IN
-                (SELECT w.n, w.rank, true AS parked FROM dibs.waiting w
+                (SELECT w.n, w.rank, true AS parked, false AS for_long FROM dibs.waiting w
                     WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = in_lane AND w.parked_on = b.name
                     ORDER BY w.rank, w.n LIMIT 100)
                 UNION ALL
-                (SELECT w.n, w.rank, false FROM dibs.waiting w
+                (SELECT w.n, w.rank, false, w.ready_at <= p_at - 60000000 FROM dibs.waiting w
                     WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = in_lane
                     ORDER BY w.rank, w.n LIMIT 100)
                 ORDER BY rank, n
             LOOP
-                EXIT WHEN occupied >= b.cap;
+                EXIT WHEN lately >= b.cap;
                 SELECT w.wanted INTO wish FROM dibs.wishes(p_project, task.n, NULL) w WHERE w.name = b.name;
                 -- On its way, and in nobody's way here.
                 CONTINUE WHEN NOT FOUND;
-                CONTINUE WHEN NOT dibs.fits(b.cap, occupied + CASE WHEN saved <> task.n THEN aside ELSE 0 END, wish);
+                -- What is saved for one behind it in its lane is not kept from it.
+                CONTINUE WHEN NOT dibs.fits(
+                    b.cap, CASE WHEN saved = task.n THEN lately ELSE occupied END + CASE
+                        WHEN saved = task.n OR saved_lane = in_lane AND (task.rank, task.n) < (saved_rank, saved) THEN 0
+                        ELSE aside
+                    END, wish
+                );
                 -- What is saved for it is aside already.
                 IF saved = task.n THEN
                     wish := 0;
                 END IF;
                 IF NOT task.parked THEN
                     occupied := occupied + wish;
+                    IF NOT task.for_long THEN
+                        lately := lately + wish;
+                    END IF;
                     CONTINUE;
                 END IF;
                 PERFORM 1 FROM dibs.waiting w WHERE w.n = task.n AND w.parked_on = b.name FOR UPDATE SKIP LOCKED;
@@ -245,6 +318,7 @@ BEGIN
                 PERFORM dibs.park(p_project, ARRAY[task.n], ARRAY[other], p_at);
                 IF other IS NULL THEN
                     occupied := occupied + wish;
+                    lately := lately + wish;
                     lanes := lanes || in_lane;
                     ranks := ranks || task.rank;
                 END IF;
@@ -336,6 +410,7 @@ END $$;
 CREATE OR REPLACE FUNCTION dibs.is_in(s dibs.specs, p_agent text, p_scope text) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
     SELECT p_scope IN ('global', 'type:' || s.type, 'dag:' || coalesce(s.dag, dibs.dag_of(s.id)))
         OR coalesce(p_scope = 'user:' || s."user", false) OR coalesce(p_scope = 'agent:' || p_agent, false)
+        OR coalesce(p_scope = ANY (dibs.charged_to(s.spec)), false)
 $$;
 
 -- Add to the limit of a budget. Answers as budgets_of; '[]' if it is not there. Locks: floors (shared), locks.

@@ -109,6 +109,7 @@ BEGIN
     END IF;
     IF p_spends AND dibs.is_broke(p_project, p_agent) THEN
         state := 'broke';
+        due_at := dibs.broke_until(p_project, p_agent);
         RETURN;
     END IF;
 

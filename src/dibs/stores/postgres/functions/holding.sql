@@ -82,12 +82,13 @@ END $$;
 -- p_said: what the event of progress carries, as JSON; NULL: no event.
 -- Answers `expires` in the order given; `words` is NULL if all are renewed, else as not_held, or 'over_timeout'.
 -- `spending`: of those that told what they use, and whose task has limits, these limits, what earlier attempts used, and what
--- this one has, as JSON.
+-- this one has, as JSON. `overdrawn`: the budget that is overdrawn with it, if any; NULL if nobody reserved in one.
 -- Locks: task rows by number, agents by name.
 CREATE OR REPLACE FUNCTION dibs.renew(
     p_now bigint, p_ids text[], p_fences bigint[], p_leases float8[], p_progress float8[], p_notes text[],
     p_usages text[], p_said text[],
-    OUT expires bigint[], OUT words text[], OUT facts text[], OUT spending text[], OUT slow float8[]
+    OUT expires bigint[], OUT words text[], OUT facts text[], OUT spending text[], OUT slow float8[],
+    OUT overdrawn text[]
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
@@ -98,6 +99,7 @@ DECLARE
     over integer[];
     limits float8[];
     events text[];
+    reserved boolean;
 BEGIN
     SELECT array_agg(f.n), array_agg(f.place) INTO held, places FROM (
         SELECT w.n, h.place FROM unnest(p_ids, p_fences) WITH ORDINALITY AS h (id, fence, place)
@@ -123,7 +125,8 @@ BEGIN
             FROM unnest(held, places) AS h (n, place)
         ) r
         WHERE w.n = r.n AND (w.timeout_at IS NULL OR w.timeout_at > at)
-        RETURNING w.n, w.agent, w.lease_expires_at, r.place, w.usage, w.cost_usd, w.tokens_in, w.tokens_out, w.turns
+        RETURNING w.n, w.agent, w.lease_expires_at, r.place, w.usage, w.cost_usd, w.tokens_in, w.tokens_out, w.turns,
+            w.ties
     )
     SELECT
         array_agg(r.lease_expires_at ORDER BY h.place),
@@ -134,8 +137,9 @@ BEGIN
                 s.spec::json->'max_cost', s.spec::json->'max_tokens', s.spec::json->'max_turns', r.cost_usd, r.tokens_in,
                 r.tokens_out, r.turns, r.usage::json
             )::text
-        END ORDER BY h.place)
-    INTO expires, events, spending
+        END ORDER BY h.place),
+        bool_or(r.ties & 8 > 0)
+    INTO expires, events, spending, reserved
     FROM generate_series(1, cardinality(p_ids)) AS h (place)
     LEFT JOIN renewed r ON r.place = h.place
     LEFT JOIN dibs.specs s ON s.n = r.n AND (p_said[r.place] IS NOT NULL OR r.usage IS NOT NULL);
@@ -145,6 +149,9 @@ BEGIN
     PERFORM dibs.hear_renewals(held, at);
     IF EXISTS (SELECT 1 FROM dibs.backoffs b WHERE b.until > at) THEN
         slow := dibs.slow_downs(held, places, cardinality(p_ids), at);
+    END IF;
+    IF reserved THEN
+        overdrawn := dibs.overdrawn(held, places, cardinality(p_ids), at);
     END IF;
     IF array_position(expires, NULL) IS NULL THEN
         RETURN;

@@ -16,9 +16,9 @@ BEGIN
         IF p_kinds[i] = 'log' THEN
             INSERT INTO dibs.journal (n, kind, name, digest, value)
             VALUES (number, 'log', '', p_digests[i], p_values[i]);
-        ELSIF p_kinds[i] = 'checkpoint' THEN
+        ELSIF p_kinds[i] IN ('checkpoint', 'made') THEN
             INSERT INTO dibs.journal AS j (n, kind, name, digest, value)
-            VALUES (number, 'checkpoint', '', p_digests[i], p_values[i])
+            VALUES (number, p_kinds[i], '', p_digests[i], p_values[i])
             ON CONFLICT (n, kind, name) WHERE kind <> 'log'
             DO UPDATE SET digest = excluded.digest, value = excluded.value;
         ELSE

@@ -27,9 +27,9 @@ LANGUAGE sql IMMUTABLE AS $$
     SELECT coalesce('provider:' || coalesce(p_provider, dibs.provider_of(p_model)), 'limit:' || p_type)
 $$;
 
--- The gates of tasks that are held, or were until now.
-CREATE OR REPLACE FUNCTION dibs.gates_of(p_ns bigint[]) RETURNS TABLE (place bigint, project text, gate text)
-LANGUAGE sql STABLE AS $$
+-- The gates of tasks that are held, or were until now. p_lanes: where each was claimed from, if it may have moved since.
+CREATE OR REPLACE FUNCTION dibs.gates_of(p_ns bigint[], p_lanes integer[] DEFAULT NULL)
+RETURNS TABLE (place bigint, project text, gate text) LANGUAGE sql STABLE AS $$
     SELECT a.place, l.project, dibs.gate_of(l.key::json->>'provider', t.model, l.type)
     FROM unnest(p_ns) WITH ORDINALITY AS a (n, place)
     CROSS JOIN LATERAL (
@@ -37,7 +37,7 @@ LANGUAGE sql STABLE AS $$
         UNION ALL
         SELECT e.lane, e.model FROM dibs.ended e WHERE e.n = ANY (ARRAY[a.n])
     ) t
-    JOIN dibs.lanes l ON l.id = t.lane
+    JOIN dibs.lanes l ON l.id = coalesce(p_lanes[a.place], t.lane)
 $$;
 
 -- How long a limit is waited out, in micros: as it says, else longer and longer, with up to a tenth more at random.
@@ -65,15 +65,17 @@ LANGUAGE sql STABLE AS $$
 $$;
 
 -- Lock the records of gates that a batch closes; such as do not exist yet are made, empty. Breakers are locked after
--- these, and the lanes' version last. p_limited: what each was told, as JSON; NULL: it was not turned away.
-CREATE OR REPLACE FUNCTION dibs.hold_backoffs(p_ns bigint[], p_limited text[]) RETURNS void LANGUAGE plpgsql AS $$
+-- these, and the lanes' version last. p_limited: what each was told, as JSON; NULL: it was not turned away. p_lanes: as
+-- above.
+CREATE OR REPLACE FUNCTION dibs.hold_backoffs(p_ns bigint[], p_lanes integer[], p_limited text[]) RETURNS void
+LANGUAGE plpgsql AS $$
 DECLARE
     projects text[];
     gates text[];
     locked integer;
 BEGIN
     SELECT array_agg(d.project), array_agg(d.gate) INTO projects, gates FROM (
-        SELECT DISTINCT g.project, g.gate FROM dibs.gates_of(p_ns) g WHERE p_limited[g.place] IS NOT NULL
+        SELECT DISTINCT g.project, g.gate FROM dibs.gates_of(p_ns, p_lanes) g WHERE p_limited[g.place] IS NOT NULL
         ORDER BY g.project, g.gate
     ) d;
     LOOP
@@ -91,8 +93,9 @@ END $$;
 
 -- Let claims that ended count, in the order given. p_said: as for dibs.judge; p_limited: as above (NULL: nobody was).
 -- Locks: records of gates, the lanes' version. A success does not wait for a record that somebody else is just changing.
-CREATE OR REPLACE FUNCTION dibs.judge_backoffs(p_at bigint, p_ns bigint[], p_said text[], p_limited text[]) RETURNS void
-LANGUAGE plpgsql AS $$
+CREATE OR REPLACE FUNCTION dibs.judge_backoffs(
+    p_at bigint, p_ns bigint[], p_lanes integer[], p_said text[], p_limited text[]
+) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     ending record;
     b dibs.backoffs%ROWTYPE;
@@ -101,7 +104,7 @@ DECLARE
     changed boolean := false;
 BEGIN
     FOR ending IN
-        SELECT g.project, g.gate, p_limited[g.place]::json AS limited FROM dibs.gates_of(p_ns) g
+        SELECT g.project, g.gate, p_limited[g.place]::json AS limited FROM dibs.gates_of(p_ns, p_lanes) g
         WHERE p_limited[g.place] IS NOT NULL OR p_said[g.place] = 'success' ORDER BY g.place
     LOOP
         SELECT * INTO b FROM dibs.backoffs x WHERE x.project = ending.project AND x.gate = ending.gate

@@ -68,7 +68,7 @@ BEGIN
     END IF;
     PERFORM dibs.take_keys_again(coming);
     IF NOT p_keep_steps THEN
-        DELETE FROM dibs.journal j WHERE j.n = task.n AND j.kind IN ('step', 'spawn');
+        DELETE FROM dibs.journal j WHERE j.n = task.n AND j.kind IN ('step', 'spawn', 'made');
         UPDATE dibs.questions q SET name = NULL WHERE q.n = task.n;
     END IF;
 

@@ -49,19 +49,27 @@ BEGIN
         WHERE NOT EXISTS (SELECT 1 FROM dibs.locks l WHERE l.project = b.project AND l.name = b.name)
             AND NOT starts_with(b.scope, 'agent:')
     LOOP
-        -- Of the best of each lane the one that has been ready longest. Not who is behind somebody that is on his way.
+        -- Of each lane the best that could fit, and of these the one that has been ready longest. Not who is behind
+        -- somebody that is on his way: ready, and not for long yet. Who is ready for longer may be one that no agent can
+        -- pay for.
         SELECT best.n INTO chosen FROM dibs.lanes a
         CROSS JOIN LATERAL (
-            SELECT w.n, w.rank, w.ready_at FROM dibs.waiting w
-            WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id AND w.parked_on = budget.name
-            ORDER BY w.rank, w.n LIMIT 1
+            SELECT f.n, f.rank, f.ready_at FROM (
+                SELECT w.n, w.rank, w.ready_at FROM dibs.waiting w
+                WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = a.id AND w.parked_on = budget.name
+                ORDER BY w.rank, w.n LIMIT 100
+            ) f
+            WHERE budget.spent + dibs.wish_in(budget.project, budget.name, f.n) <= budget.cap
+            ORDER BY f.rank, f.n LIMIT 1
         ) best
         WHERE a.project = budget.project AND best.ready_at <= p_at - 60000000
             AND NOT EXISTS (
-                SELECT 1 FROM dibs.waiting o
-                WHERE o.status = 'ready' AND o.parked_on IS NULL AND o.lane = a.id AND (o.rank, o.n) < (best.rank, best.n)
+                SELECT 1 FROM (
+                    SELECT o.ready_at, o.rank, o.n FROM dibs.waiting o
+                    WHERE o.status = 'ready' AND o.parked_on IS NULL AND o.lane = a.id ORDER BY o.rank, o.n LIMIT 100
+                ) better
+                WHERE (better.rank, better.n) < (best.rank, best.n) AND better.ready_at > p_at - 60000000
             )
-            AND budget.spent + dibs.wish_in(budget.project, budget.name, best.n) <= budget.cap
         ORDER BY best.ready_at, best.n LIMIT 1;
         IF FOUND THEN
             INSERT INTO dibs.locks (project, name, reserved_for) VALUES (budget.project, budget.name, chosen);

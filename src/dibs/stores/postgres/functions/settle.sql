@@ -27,6 +27,7 @@ DECLARE
     limited text[];
     climbs boolean;             -- there are ladders; failures look
     relaned boolean := false;
+    from_lanes integer[];       -- where those were claimed from that may climb to another lane
 BEGIN
     IF p_ns IS NULL THEN
         SELECT array_agg(s.n ORDER BY i.place) INTO p_ns
@@ -78,16 +79,12 @@ BEGIN
         INSERT INTO dibs.outbox (at, count, body) VALUES (at, counted, '[' || array_to_string(bodies, ',') || ']');
     END IF;
     IF counted = cardinality(p_ids) THEN
-        IF EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.troubled) THEN
-            PERFORM dibs.judge(at, p_ns, p_fences, array_fill('success'::text, ARRAY[counted]));
-        END IF;
-        IF EXISTS (SELECT 1 FROM dibs.backoffs) THEN
-            PERFORM dibs.judge_backoffs(at, p_ns, array_fill('success'::text, ARRAY[counted]), NULL);
-        END IF;
+        PERFORM dibs.judge_successes(at, p_ns, p_fences);
         RETURN;
     END IF;
 
-    -- The rest, one after the other. Every row that may change is locked first, in one order.
+    -- The rest: what has only to be added up together, what is left one after the other. Every row that may change is
+    -- locked first, in one order.
     PERFORM dibs.hold_floors();
     PERFORM 1 FROM dibs.work w
     WHERE w.n IN (
@@ -100,6 +97,16 @@ BEGIN
     ORDER BY w.n FOR UPDATE;
     at := coalesce(p_now, dibs.micros());
     marked := '{}';
+    IF cardinality(p_ids) - counted > 1 THEN
+        done := done || dibs.complete_priced(
+            at, p_ns, p_fences, p_ids, p_digests, p_outputs, p_decisions, p_data, p_more, done
+        );
+        IF cardinality(done) = cardinality(p_ids) THEN
+            PERFORM dibs.free_locks(p_ns, at);
+            PERFORM dibs.judge_successes(at, p_ns, p_fences);
+            RETURN;
+        END IF;
+    END IF;
     FOR i IN 1 .. cardinality(p_ids) LOOP
         IF i = ANY (done) THEN
             words[i] := 'settled';
@@ -109,6 +116,9 @@ BEGIN
         END IF;
         IF p_more[i] IS NOT NULL AND climbs IS NULL THEN
             climbs := EXISTS (SELECT 1 FROM dibs.ladders);
+        END IF;
+        IF climbs THEN
+            from_lanes[i] := (SELECT w.lane FROM dibs.work w WHERE w.n = p_ns[i]);
         END IF;
         answer := dibs.settle_one(
             at, p_ids[i], p_ns[i], p_fences[i], p_digests[i], p_outputs[i], p_decisions[i], p_data[i],
@@ -133,17 +143,29 @@ BEGIN
         FROM unnest(p_more) WITH ORDINALITY AS m (more, place)
     ) l HAVING count(l.limited) > 0;
     IF limited IS NOT NULL THEN
-        PERFORM dibs.hold_backoffs(p_ns, limited);
+        PERFORM dibs.hold_backoffs(p_ns, from_lanes, limited);
     END IF;
     IF 'failure' = ANY (said) OR EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.troubled) THEN
         PERFORM dibs.judge(at, p_ns, p_fences, said);
     END IF;
     IF EXISTS (SELECT 1 FROM dibs.backoffs) THEN
-        PERFORM dibs.judge_backoffs(at, p_ns, said, limited);
+        PERFORM dibs.judge_backoffs(at, p_ns, from_lanes, said, limited);
     END IF;
     IF relaned THEN
         -- Last: whoever holds the lanes' version waits for nothing.
         PERFORM dibs.change_lanes();
+    END IF;
+END $$;
+
+-- These all completed: let that count for breakers and gates of providers, where some remember anything.
+CREATE OR REPLACE FUNCTION dibs.judge_successes(p_at bigint, p_ns bigint[], p_fences bigint[]) RETURNS void
+LANGUAGE plpgsql AS $$
+BEGIN
+    IF EXISTS (SELECT 1 FROM dibs.breakers b WHERE b.troubled) THEN
+        PERFORM dibs.judge(p_at, p_ns, p_fences, array_fill('success'::text, ARRAY[cardinality(p_ns)]));
+    END IF;
+    IF EXISTS (SELECT 1 FROM dibs.backoffs) THEN
+        PERFORM dibs.judge_backoffs(p_at, p_ns, NULL, array_fill('success'::text, ARRAY[cardinality(p_ns)]), NULL);
     END IF;
 END $$;
 
@@ -231,7 +253,7 @@ BEGIN
 
     -- It is held, or was handed in: count, write the attempt, move on.
     dag := s.dag;
-    said := dibs.verdict(outcome, reason, counts);
+    said := dibs.verdict(outcome, reason, counts, p_more ? 'together');
     -- What was handed in was added up then.
     used := CASE WHEN concludes THEN '{}' ELSE dibs.merge_usage(w.usage, p_more->'usage') END;
     w.attempts := w.attempts + counts::integer;
