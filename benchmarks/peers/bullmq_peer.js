@@ -3,8 +3,9 @@
 const { URL: url, SETTINGS, HANGING, hit, gate, forever, main } = require('./kit.js');
 const { Queue, Worker } = require('bullmq');
 
-const { hostname: host, port, pathname } = new URL(url);
-const connection = { host, port: Number(port), db: Number(pathname.slice(1)), maxRetriesPerRequest: null };
+const { hostname: host, port, pathname, username, password } = new URL(url);
+const login = password ? { username: decodeURIComponent(username) || undefined, password: decodeURIComponent(password) } : {};
+const connection = { host, port: Number(port), db: Number(pathname.slice(1)), maxRetriesPerRequest: null, ...login };
 
 let queue;
 main({

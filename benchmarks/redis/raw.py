@@ -11,7 +11,7 @@ import socket
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import hiredis
 
@@ -84,8 +84,11 @@ class Line:
         self._socket = socket.create_connection((where.hostname or "127.0.0.1", where.port or 6379))
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self._reader = hiredis.Reader()
-        self.send([packed("SELECT", where.path.strip("/") or "0")])
-        self.receive(1)
+        login = (
+            [packed("AUTH", unquote(where.username or "default"), unquote(where.password))] if where.password else []
+        )
+        self.send([*login, packed("SELECT", where.path.strip("/") or "0")])
+        self.receive(len(login) + 1)
 
     def send(self, calls: Sequence[bytes]) -> None:
         self._socket.sendall(b"".join(calls))

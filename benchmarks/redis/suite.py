@@ -39,7 +39,7 @@ def _singles(contest: Contest, *, depth: int) -> float:
 
 ARENA = running.Arena(
     heading=Heading("redis", "dibs and its peers on Redis", "appendfsync everysec", ROWS),
-    schemes=("redis", "rediss"),
+    schemes=("redis",),
     peers=PEERS,
     variants=VARIANTS,
     contested={
