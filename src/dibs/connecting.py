@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs.queue import Queue
 from dibs.requests import refuse_token, retention_s
 from dibs.stores import open_store
+from dibs.stores.following import following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -66,7 +67,7 @@ def connect(
     def open_queue() -> Queue:
         refuse_token(token)
         kept_s = retention_s(retention)
-        store = open_store(url, clock=clock)
+        store = following(open_store(url, clock=clock), lambda there: open_store(there, clock=clock))
         return Queue(store, poison=poison, retention_s=kept_s, project=project, artifacts=artifacts)
 
     return Connecting(open_queue)

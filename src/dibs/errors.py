@@ -10,6 +10,7 @@
     │   └── KeyReused           the idempotency key belongs to a task with another body
     ├── Denied                  this token may not do that
     └── Unavailable             the store or server cannot be reached or used
+        └── Moved               everything is in another store now; `.url` says which
 
 Each error has a stable snake_case `.code` and, where one is at fault, the `.field`.
 `exit_code` is what the shell returns for it.
@@ -71,3 +72,11 @@ class Denied(DibsError):
 class Unavailable(DibsError):
     code = "unavailable"
     exit_code = 6
+
+
+class Moved(Unavailable):
+    code = "moved"
+
+    def __init__(self, message: str, *, url: str) -> None:
+        super().__init__(message)
+        self.url = url

@@ -54,6 +54,7 @@ from dibs.requests import (
 )
 from dibs.rules import budgets, graph, validation
 from dibs.spawning import Spawning
+from dibs.stores.following import Follower
 from dibs.stores.values import (
     Claimed,
     ClaimRequest,
@@ -110,6 +111,8 @@ class Queue(
     ) -> None:
         self._depot = Depot(artifacts, store.url, blocking=blocking)
         self.store = overflowing(store, self._depot)
+        if isinstance(store, Follower):
+            store.on_move = self._depot.follow
         self.project = project
         self.draw = draw or _draw
         self.new_id = new_id

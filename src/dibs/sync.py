@@ -12,12 +12,14 @@ from dibs.plan import DagPlan
 from dibs.queue import Queue
 from dibs.requests import refuse_token, retention_s
 from dibs.stores import open_store
+from dibs.stores.following import following
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterator
 
     from dibs.model.event import Event
     from dibs.rules.retry import PoisonPolicy
+    from dibs.stores.contract import Store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -176,7 +178,10 @@ def connect_sync(
     """Open a queue for blocking use; takes what `dibs.connect` takes."""
     refuse_token(token)
     kept_s = retention_s(retention)
-    store = open_store(url, clock=clock, blocking=True)
+    def reopen(there: str) -> Store:
+        return open_store(there, clock=clock, blocking=True)
+
+    store = following(open_store(url, clock=clock, blocking=True), reopen, blocking=True)
     drive(store.connect())
     queue = Queue(store, poison=poison, retention_s=kept_s, project=project, artifacts=artifacts, blocking=True)
     return SyncQueue(queue)

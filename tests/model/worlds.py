@@ -33,10 +33,18 @@ class World:
         self.name = name
         self.store = store
         self.draw = 0.5
-        prices = Prices(Table({"large": Rate(300_000, 500_000)}))
-        self.queue = Queue(store, draw=lambda: self.draw, new_id=self._new_id, prices=prices, blocking=True)
         self._numbers = itertools.count(1)
         self._seen = 0
+        self.queue = self._open(store)
+
+    def _open(self, store: Store) -> Queue:
+        prices = Prices(Table({"large": Rate(300_000, 500_000)}))
+        return Queue(store, draw=lambda: self.draw, new_id=self._new_id, prices=prices, blocking=True)
+
+    def settle_in(self, store: Store) -> None:
+        """Go on in another store, to which everything was carried."""
+        self.close()
+        self.store, self.queue = store, self._open(store)
 
     def _new_id(self, prefix: str) -> str:
         return f"{prefix}_{next(self._numbers):026d}"

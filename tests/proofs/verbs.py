@@ -17,7 +17,9 @@ from dibs.rules import rates
 from dibs.rules.breaker import Override
 from dibs.rules.closing import Pause
 from dibs.rules.windows import Window
+from dibs.stores.standing import CLOSED, Standing
 from dibs.stores.values import ClaimRequest, Entry, Usage
+from dibs.sync import drive
 from tests.proofs.scene import SOON_S
 
 if TYPE_CHECKING:
@@ -33,6 +35,12 @@ READS = {
     "backoffs": "a read",
     "breakers": "a read",
     "budgets": "a read",
+    "carry_in": "only while nothing else is said to a store; tests/migrating say it twice, and stop after any call",
+    "carry_in_settings": "as carry_in",
+    "carry_out": "a read",
+    "carry_out_named": "a read",
+    "carry_settings": "a read",
+    "census": "a read",
     "check": "a read",
     "close": "after it nothing is said any more",
     "connect": "the schema: tests of upgrading cut it short",
@@ -55,6 +63,7 @@ READS = {
     "questions": "a read",
     "rates": "a read",
     "read_journal": "a read",
+    "standing": "a read",
     "stats": "a read",
     "type_slots": "a read",
     "wait_for_news": "a read",
@@ -733,6 +742,15 @@ def _raise_budget(scene: Scene) -> Call:
 @case("remove_budget", "that others wait for", again=errors.NotFound)
 def _remove_budget(scene: Scene) -> Call:
     return lambda store: store.remove_budget("default", "type:paid", "usd")
+
+
+# Moving elsewhere
+
+
+@case("stand", "open again, with whole leases")
+def _open_again(scene: Scene) -> Call:
+    drive(scene.store.stand(Standing(state=CLOSED, peer="there")))
+    return lambda store: store.stand(Standing())
 
 
 # Events: some stores number them when they are first read

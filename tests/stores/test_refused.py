@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from dibs.errors import Conflict, CycleDetected, DibsError, IllegalTransition, Invalid, KeyReused, LeaseLost, NotFound
+from dibs.errors import (
+    Conflict,
+    CycleDetected,
+    DibsError,
+    IllegalTransition,
+    Invalid,
+    KeyReused,
+    LeaseLost,
+    Moved,
+    NotFound,
+)
 from dibs.stores.postgres import refused
 
 SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
@@ -92,6 +102,12 @@ SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
         "Task t has not ended: with connection, tasks may come after what the same transaction added or what has ended."
         " Add this one after the commit, without connection.",
         "after",
+    ),
+    "stands": (
+        ['{"state":"moved","url":"sqlite:there.db"}'],
+        Moved,
+        "Everything moved from here: connect to sqlite:there.db.",
+        None,
     ),
     "waited_child": (
         ["c", "p"],

@@ -41,6 +41,11 @@ class Depot:
             self._blobs = open_blobs(self.place or place_of(None, self._store_url))
         return self._blobs
 
+    def follow(self, store_url: str) -> None:
+        """The store is at another URL now; where nobody said where bytes are kept, they are beside that one."""
+        self._store_url = store_url
+        self._blobs = None
+
     async def run(self, work: Callable[..., T], *args: Any) -> T:
         """Do what blocks: here, where that is what the caller wants, else in a thread."""
         if self.blocking:

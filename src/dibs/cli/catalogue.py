@@ -83,6 +83,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("prune", "tend", "delete what ended long ago"),
             ("export", "exchange", "write all tasks to the files of another program: Loki"),
             ("import", "exchange", "add the tasks from the files of another program: Loki"),
+            ("migrate", "migrate", "move everything to another store, while it is in use"),
             ("demo", "tend", "watch a small fleet of agents build a landing page"),
         ),
     ),
@@ -146,7 +147,7 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
 ALONE = {"agents": "ls"}
 """Families whose name alone is a command: the one that is meant."""
 
-LATER = ("up", "bench", "migrate")
+LATER = ("up", "bench")
 """Commands that are promised and not there yet: they are refused as such, not as a slip of the finger."""
 
 

@@ -172,7 +172,9 @@ if TYPE_CHECKING:
     from dibs.rules.review import Ruling
     from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
+    from dibs.stores.carrying import Cargo, CarriedSettings, Census
     from dibs.stores.deadletters import DeadFilter
+    from dibs.stores.standing import Standing
     from dibs.stores.values import (
         Ask,
         Asked,
@@ -721,6 +723,54 @@ class Store(Protocol):
 
     async def last_seq(self) -> int:
         """The seq of the newest event; 0 if there is none."""
+        ...
+
+    # Moving elsewhere
+    #
+    # What `stores.carrying` says of records holds here. How a store stands (`Standing`) is kept in it, for every
+    # process: unless it is open, every verb that would change anything is refused (`stores.standing.refusal`) and
+    # changes nothing; those that only read go on. A claim that finds nothing is refused as well. Nobody pays for this
+    # while it is open.
+
+    async def standing(self) -> Standing:
+        """How it stands."""
+        ...
+
+    async def stand(self, standing: Standing, expected: str | None = None) -> None:
+        """Stand so from now on, if its state is the one expected (else Conflict, code `stands_otherwise`).
+
+        Once this has returned, whatever was under way has been committed or will be refused. Where it opens, every
+        claim that has not ended has a whole lease from now on: nobody could renew meanwhile."""
+        ...
+
+    async def census(self) -> Census:
+        """How many tasks there are, in all projects."""
+        ...
+
+    async def carry_out(self, after: int, limit: int, *, live: bool = False) -> Cargo:
+        """Tasks whose number is above `after`, by number, at most `limit`; all of one moment. With `live` only those
+        that are not final, or whose end is not all told: an attempt to be written, consequences to be spread. With
+        `after` 0 also the rows of dags that no task is in."""
+        ...
+
+    async def carry_out_named(self, ids: Sequence[str]) -> Cargo:
+        """The tasks and the dags of these ids; unknown ones are left out."""
+        ...
+
+    async def carry_settings(self) -> CarriedSettings:
+        """Everything else that is known."""
+        ...
+
+    async def carry_in(self, cargo: Cargo, *, forget: Sequence[str] = (), standing: Standing | None = None) -> None:
+        """Write tasks and dags down as they are, in the place of those of the same id, and forget others, with their
+        dag if nobody is left in it; how it stands changes in the same commit. The same again changes nothing. No
+        event, and nothing follows: whatever follows has happened where they come from. The other ends of their edges
+        may come later. Refused unless it is filling, or has moved and may be moved back."""
+        ...
+
+    async def carry_in_settings(self, settings: CarriedSettings) -> None:
+        """Let these, and no others, hold. The next task, artifact and event have numbers above those told here. Comes
+        after the tasks: what they hold and wait for is put together now. Refused as `carry_in` is."""
         ...
 
     # Waiting and living

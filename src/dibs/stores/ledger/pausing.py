@@ -23,7 +23,7 @@ def pause(state: State, project: str, wanted: Pause) -> Pause:
     """Close it; what is closed already keeps its beginning, and is told of only if something else changed."""
     tend_if_due(state)
     known = state.pauses.get((project, wanted.gate))
-    lane = _lane(state, project, wanted.name) if wanted.scope == "lane" else None
+    lane = lane_of(state, project, wanted.name) if wanted.scope == "lane" else None
     since = state.now if known is None else known.since
     closed = replace(wanted, since=since, lane=lane)
     if closed != known:
@@ -117,7 +117,7 @@ def _open(state: State, project: str, gate: str, reason: str) -> None:
     state.emit("gate.opened", agent=agent, reason=reason, data={"gate": gate})
 
 
-def _lane(state: State, project: str, name: str) -> Lane:
+def lane_of(state: State, project: str, name: str) -> Lane:
     for key, number in state.lane_ids.items():
         if str(number) == name and key.project == project:
             return Lane(

@@ -8,6 +8,7 @@ hold a piece of what is inside.
 from __future__ import annotations
 
 from collections import Counter
+from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -27,6 +28,7 @@ from dibs.rules.locks import SLOTS
 from dibs.rules.windows import Window
 from dibs.stores import refusals
 from dibs.stores.ledger.order import Order
+from dibs.stores.standing import Standing
 from dibs.stores.values import Entry, LaneKey, Usage
 
 if TYPE_CHECKING:
@@ -291,6 +293,8 @@ class State:
         self.clock = clock
         self.now = clock()
         self.changed = False
+        self.standing = Standing()
+        """Whether it is in use, or everything is on its way into it, or out of it."""
 
         self.tasks: MutableMapping[str, Record] = {}
         self.numbered: MutableMapping[int, Record] = {}
@@ -442,6 +446,74 @@ class State:
             if record.status is Status.READY and record.ready_at is not None:
                 found.wait(record.lane, record.ready_at)
         return found
+
+    # Carrying
+
+    def by_number(self, after: int, limit: int, *, live: bool) -> list[Record]:
+        """Tasks with a greater number, in the order of the numbers. `live`: of which something is still to come."""
+        found = (record for record in self.tasks.values() if record.number > after)
+        wanted = (record for record in found if not live or self._lives(record))
+        return nsmallest(limit, wanted, key=lambda record: record.number)
+
+    def _lives(self, record: Record) -> bool:
+        return not record.final or record.unwritten or record.id in self.marked
+
+    def by_status(self) -> dict[str, int]:
+        """How many tasks there are, in all projects."""
+        return dict(Counter(record.status.value for record in self.tasks.values()))
+
+    def empty_dags(self) -> list[str]:
+        """Dags that have a row, and no task."""
+        return [dag_id for dag_id in self.dags if dag_id not in self.members]
+
+    def tie(self, edge: Edge) -> None:
+        """An edge that was joined elsewhere; its other end may not be here yet."""
+        self.edges_into.setdefault(edge.child, []).append(edge)
+        self.edges_out_of.setdefault(edge.parent, []).append(edge)
+
+    def withdraw(self, record: Record, *, gone: bool) -> None:
+        """Take a task out of everything but the edges that lead out of it. Unless it is gone, another comes in its
+        place at once."""
+        number = record.number
+        for order in (self.due, self.leases, self.stopping, self.deadlines, self.steps, self.passed_over):
+            order.put(number, None)
+        if record.lane in self.lanes:
+            self.lanes[record.lane].put(number, None)
+            if not self.lanes[record.lane]:
+                del self.lanes[record.lane]
+        if record.spec.coalesce_key is not None:
+            self.groups.get((record.lane, record.spec.coalesce_key), {}).pop(number, None)
+        for inquiry in record.inquiries:
+            self.inquiries.pop(inquiry.id, None)
+        self._withdraw(record)
+        for edge in self.edges_into.pop(record.id, ()):
+            _drop(self.edges_out_of, edge.parent, edge)
+        _drop(self.members, record.dag_id, record)
+        if record.parent_id is not None:
+            _drop(self.children, record.parent_id, record)
+        if gone:
+            del self.tasks[record.id], self.numbered[number]
+
+    def _withdraw(self, record: Record) -> None:
+        name = (record.spec.project, record.spec.key or "")
+        if record.spec.key is not None and self.keys.get(name) == record.id:
+            del self.keys[name]
+        self.marked.pop(record.id, None)
+        dag = self.dags.get(record.dag_id)
+        if dag is not None:
+            dag.tally[record.status, record.requested] -= 1
+
+    def skip_to(self, seq: int) -> None:
+        """The next event comes after this one; of those in between nobody hears here."""
+        if seq > self.last_seq:
+            self.events.clear()
+            self.last_seq = seq
+
+    def tidy(self) -> None:
+        """Tasks may have come in any order: from now on they stand in that of their numbers."""
+        self.tasks = dict(sorted(self.tasks.items(), key=lambda item: item[1].number))
+        for family in (*self.members.values(), *self.children.values()):
+            family.sort(key=lambda record: record.number)
 
     # Changing one
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec.structs import replace
+
 from dibs.stores import refusals
 from dibs.stores.ledger import (
     artifacts,
     asking,
     breakers,
     budgets,
+    carrying,
     cascade,
     claiming,
     deadletters,
@@ -54,8 +57,10 @@ if TYPE_CHECKING:
     from dibs.rules.review import Ruling
     from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
+    from dibs.stores.carrying import Cargo, CarriedSettings, Census
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.ledger.state import State
+    from dibs.stores.standing import Standing
     from dibs.stores.values import (
         Ask,
         Asked,
@@ -87,6 +92,10 @@ class LedgerStore(ABC):
     @abstractmethod
     async def _look(self, look: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
         """What is seen at one moment, beginning with these tasks. It changes nothing."""
+
+    @abstractmethod
+    async def _anyway(self, step: Callable[[State], T]) -> T:
+        """Take a step however the store stands; others go through `carrying.guarded`."""
 
     # Adding
 
@@ -335,3 +344,29 @@ class LedgerStore(ABC):
 
     async def check(self) -> list[str]:
         return await self._look(lambda state: reading.check(state))
+
+    # Moving elsewhere
+
+    async def standing(self) -> Standing:
+        return await self._look(lambda state: replace(state.standing))
+
+    async def stand(self, standing: Standing, expected: str | None = None) -> None:
+        await self._anyway(lambda state: carrying.stand(state, standing, expected))
+
+    async def census(self) -> Census:
+        return await self._look(carrying.census)
+
+    async def carry_out(self, after: int, limit: int, *, live: bool = False) -> Cargo:
+        return await self._look(lambda state: carrying.carry_out(state, after, limit, live=live))
+
+    async def carry_out_named(self, ids: Sequence[str]) -> Cargo:
+        return await self._look(lambda state: carrying.carry_out_named(state, ids))
+
+    async def carry_settings(self) -> CarriedSettings:
+        return await self._look(carrying.settings)
+
+    async def carry_in(self, cargo: Cargo, *, forget: Sequence[str] = (), standing: Standing | None = None) -> None:
+        await self._anyway(lambda state: carrying.carry_in(state, cargo, forget, standing))
+
+    async def carry_in_settings(self, settings: CarriedSettings) -> None:
+        await self._anyway(lambda state: carrying.carry_in_settings(state, settings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from dibs.errors import Unavailable
+from dibs.stores.ledger.carrying import guarded
 from dibs.stores.ledger.store import LedgerStore
 from dibs.stores.memory.sharing import Shared, open_shared
 
@@ -41,10 +42,14 @@ class MemoryStore(LedgerStore):
 
     async def _step(self, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
         with self._shared as state:
-            return step(state)
+            return guarded(state, step)
 
     async def _look(self, look: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
-        return await self._step(look)
+        return await self._anyway(look)
+
+    async def _anyway(self, step: Callable[[State], T]) -> T:
+        with self._shared as state:
+            return step(state)
 
     def now(self) -> int:
         return self._shared.now()

@@ -91,7 +91,7 @@ class Claiming:
             if state == "stale":
                 if self._lanes.changes_at is not None and self._lanes.changes_at <= found["at"]:
                     await pausing.tend(self._engine)
-                await self._lanes.refresh()
+                await self._lanes.refresh_for_claims()
                 continue
             if offer is not None:
                 self._note_heard(request, found["heard"])

@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from dibs.rules import closing, matching, providers
+from dibs.stores.postgres import carrying
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
@@ -96,6 +97,11 @@ class Lanes:
     async def refresh(self) -> None:
         """Read the lanes again."""
         self._take_in(await self._engine.fetch("SELECT version, id, key, shut, budgets FROM dibs.lanes_in_use()"))
+
+    async def refresh_for_claims(self) -> None:
+        """As `refresh`; refused while everything is on its way into this schema, or out of it."""
+        await carrying.refuse(self._engine)
+        await self.refresh()
 
     async def numbers(self, wanted: Iterable[LaneKey]) -> dict[LaneKey, int]:
         """The number of each lane; lanes that are new or retired come into use."""

@@ -46,6 +46,8 @@ SELECT current_setting('transaction_read_only') = 'on' AS read_only, pg_is_in_re
 """
 _FUNCTIONS = """
 SELECT p.oid::regprocedure::text FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = $1
+    -- What triggers call is replaced while they are there.
+    AND p.prorettype <> 'trigger'::regtype
 """
 _REMEMBER = """
 INSERT INTO dibs.meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value

@@ -9,10 +9,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from msgspec.json import decode
+
 from dibs.errors import CycleDetected, DibsError, IllegalTransition, Invalid, Unavailable
 from dibs.model.status import Status
 from dibs.rules import graph, lifecycle
 from dibs.stores import refusals
+from dibs.stores import standing as standing_rules
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +47,13 @@ def _waited_child(child: str, parent: str) -> DibsError:
     raise ValueError(f"{child} may depend on {parent}")
 
 
+def _stands(standing: str) -> DibsError:
+    refused = standing_rules.refusal(decode(standing, type=standing_rules.Standing))
+    if refused is not None:
+        return refused
+    raise ValueError("it stands open")
+
+
 _WORDS: dict[str, Callable[..., DibsError]] = {
     "cycle": _cycle,
     "dag_closed": refusals.dag_closed,
@@ -66,6 +76,7 @@ _WORDS: dict[str, Callable[..., DibsError]] = {
     "priority_over": refusals.priority_over,
     "question_over": refusals.question_over,
     "spawned_otherwise": refusals.spawned_otherwise,
+    "stands": _stands,
     "task_key_taken": refusals.task_key_taken,
     "too_many_artifacts": refusals.too_many_artifacts,
     "too_many_children": refusals.too_many_children,

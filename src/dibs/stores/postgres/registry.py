@@ -109,7 +109,7 @@ async def _change(
 ) -> None:
     while True:
         [row] = await engine.fetch(_FIND, engine.at, project, agent)
-        before = None if row["was"] is None else _known(row)
+        before = None if row["was"] is None else known(row)
         after, events = decide(before, row["now"])
         if after is before or await _write(engine, project, agent, row, before, after, events):
             break
@@ -149,7 +149,7 @@ async def _write(
 async def agents(engine: Engine, project: str, since: int = 0, agent: str | None = None) -> list[Agent]:
     """All that are known and were heard of since then, by id; or one of them."""
     found = await engine.fetch(_AGENTS, project, since, agent)
-    return [standing.agent_of(row["id"], _known(row), row["tasks"] or ()) for row in found]
+    return [standing.agent_of(row["id"], known(row), row["tasks"] or ()) for row in found]
 
 
 async def _one(engine: Engine, project: str, agent: str) -> Agent:
@@ -163,7 +163,8 @@ def _there(known: Known | None, agent: str) -> Known:
     return known
 
 
-def _known(row: Any) -> Known:
+def known(row: Any) -> Known:
+    """What a row says of an agent."""
     return Known(
         offer=_decode_offer(row["offer"]),
         heard_at=row["heard_at"],
@@ -176,3 +177,19 @@ def _known(row: Any) -> Known:
         lost_at=row["lost_at"],
         reason=row["reason"],
     )
+
+
+def kept(known: Known) -> dict[str, Any]:
+    """A row's columns."""
+    return {
+        "offer": _encode(known.offer).decode(),
+        "heard_at": known.heard_at,
+        "started_at": known.started_at,
+        "registered": None if known.registered is None else _encode(known.registered).decode(),
+        "process": None if known.process is None else _encode(known.process).decode(),
+        "draining_at": known.draining_at,
+        "drained_at": known.drained_at,
+        "offline_at": known.offline_at,
+        "lost_at": known.lost_at,
+        "reason": known.reason,
+    }

@@ -11,6 +11,7 @@ from dibs.stores.postgres import (
     asking,
     breakers,
     budgets,
+    carrying,
     cascade,
     check,
     claiming,
@@ -61,7 +62,9 @@ if TYPE_CHECKING:
     from dibs.rules.review import Ruling
     from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
+    from dibs.stores.carrying import Cargo, CarriedSettings, Census
     from dibs.stores.deadletters import DeadFilter
+    from dibs.stores.standing import Standing
     from dibs.stores.values import (
         Ask,
         Asked,
@@ -345,6 +348,32 @@ class PostgresStore:
 
     async def last_seq(self) -> int:
         return await reading.last_seq(self._engine)
+
+    # Moving elsewhere
+
+    async def standing(self) -> Standing:
+        return await carrying.standing(self._engine)
+
+    async def stand(self, standing: Standing, expected: str | None = None) -> None:
+        await carrying.stand(self._engine, standing, expected)
+
+    async def census(self) -> Census:
+        return await carrying.census(self._engine)
+
+    async def carry_out(self, after: int, limit: int, *, live: bool = False) -> Cargo:
+        return await carrying.carry_out(self._engine, after, limit, live=live)
+
+    async def carry_out_named(self, ids: Sequence[str]) -> Cargo:
+        return await carrying.carry_out_named(self._engine, ids)
+
+    async def carry_settings(self) -> CarriedSettings:
+        return await carrying.settings(self._engine)
+
+    async def carry_in(self, cargo: Cargo, *, forget: Sequence[str] = (), standing: Standing | None = None) -> None:
+        await carrying.carry_in(self._engine, cargo, forget, standing)
+
+    async def carry_in_settings(self, settings: CarriedSettings) -> None:
+        await carrying.carry_in_settings(self._engine, settings)
 
     # Waiting and living
 

@@ -27,6 +27,7 @@ from dibs.stores.redis.handing import Handing
 from dibs.stores.redis.packing import packed_kinds
 from dibs.stores.redis.scripting import script
 from dibs.stores.specs import bare_spec_of
+from dibs.stores.standing import OPEN
 from dibs.stores.values import Claimed, LaneKey, Offer
 
 if TYPE_CHECKING:
@@ -289,6 +290,9 @@ class Quick:
 
 
 def _gates_of(state: Working) -> Gates:
+    if state.standing.state != OPEN:
+        # Whatever is wanted, the ledger says why not.
+        return Gates(version=state.gates)
     return Gates(
         version=state.gates,
         numbers=dict(state.lane_ids),
@@ -299,6 +303,8 @@ def _gates_of(state: Working) -> Gates:
 
 def _way_of(state: Working, request: ClaimRequest) -> Way:
     """What an agent may claim from, if nothing but lanes decides that."""
+    if state.standing.state != OPEN:
+        return Way(None, state.now)
     known = state.agents.get((request.project, request.agent))
     if known is None:
         return Way(None, state.now)

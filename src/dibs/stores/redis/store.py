@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dibs.stores.ledger import claiming, dags, inserting, locks, settling, timing
+from dibs.stores.ledger.carrying import guarded
 from dibs.stores.ledger.store import LedgerStore
 from dibs.stores.plain import is_plain
 from dibs.stores.redis import checking
@@ -87,6 +88,9 @@ class RedisStore(LedgerStore):
     async def _step(self, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
         return await self._do(lambda: self._take_step(step, tasks))
 
+    async def _anyway(self, step: Callable[[State], T]) -> T:
+        return await self._do(lambda: self._take_step(step, anyway=True))
+
     async def _look(self, look: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
         return await self._do(lambda: self._take_look(look, tasks))
 
@@ -102,7 +106,7 @@ class RedisStore(LedgerStore):
             self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="dibs-redis")
         return await asyncio.get_running_loop().run_in_executor(self._threads, work)
 
-    def _take_step(self, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
+    def _take_step(self, step: Callable[[State], T], tasks: Sequence[str] = (), *, anyway: bool = False) -> T:
         """Look, think, and commit; from the beginning, if somebody else committed meanwhile."""
         me = os.urandom(9).hex()
         expected = [*Working.usual(self._keys), *Working.around(self._keys, tasks)]
@@ -124,7 +128,7 @@ class RedisStore(LedgerStore):
                         return True
                 state = Working(reader, self._keys, self._at(reader), moves=True)
                 state.will_read(tasks=tasks)
-                answer = step(state)
+                answer = step(state) if anyway else guarded(state, step)
                 locks.follow(state)
                 dags.follow(state)
                 changes = state.changes()

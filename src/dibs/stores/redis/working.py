@@ -28,6 +28,7 @@ from dibs.stores.redis.lanes import Groups, Lanes, Ranks
 from dibs.stores.redis.orders import SortedSet
 from dibs.stores.redis.tables import Marks, Shelf, Table, as_dict, differences
 from dibs.stores.redis.tasks import AHEAD, Inquiries, Numbered, Tasks, cost_fields
+from dibs.stores.standing import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -65,6 +66,9 @@ class Working(State):
         self.last_put = self._counter(b"put")
         self._last_edge = self._counter(b"edge")
         self._floor = self._counter(b"floor")
+        kept = self._meta.get(b"standing")
+        self.standing = Standing() if kept is None else msgspec.json.decode(kept, type=Standing)
+        self._stood = self.standing
         self._told: list[tuple[Event, bytes | None]] = []
         self._trimmed_to: int | None = None
 
@@ -308,6 +312,63 @@ class Working(State):
                 found.wait(lane, int(float(first[1])), size)
         return found
 
+    # Carrying
+
+    def by_number(self, after: int, limit: int, *, live: bool) -> list[Record]:
+        found: list[Record] = []
+        while len(found) < limit:
+            wanted = AHEAD if live else limit
+            rows = self.reader.ask(
+                "ZRANGEBYSCORE", self.where.all, f"({after}", "+inf", "WITHSCORES", "LIMIT", 0, wanted
+            )
+            seen = [(int(number), task_id.decode()) for task_id, number in zip(rows[::2], rows[1::2], strict=True)]
+            self.met(seen)
+            records = [self.tasks[task_id] for _, task_id in seen]
+            found += [record for record in records if not live or self._lives(record)]
+            if len(seen) < wanted:
+                break
+            after = seen[-1][0]
+        return found[:limit]
+
+    def by_status(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for name, count in as_dict(self.reader.ask("HGETALL", self.where.counts)).items():
+            _, _, status = msgspec.json.decode(name, type=tuple[str, str, str])
+            if int(count):
+                found[status] = found.get(status, 0) + int(count)
+        return found
+
+    def empty_dags(self) -> list[str]:
+        # Nothing leads to a dag but its tasks.
+        return []
+
+    def tie(self, edge: Edge) -> None:
+        super().tie(edge)
+        self._edges.number(edge)
+
+    def withdraw(self, record: Record, *, gone: bool) -> None:
+        self._withdraw(record)
+        for edge in self.edges_into.pop(record.id, []):
+            drop(self.edges_out_of, edge.parent, edge)
+        for inquiry in record.inquiries:
+            self.askers.pop(inquiry.id, None)
+        self.members.drop(record)
+        if record.parent_id is not None:
+            self.children.drop(record)
+        if gone:
+            for name in self._filed.pop(record.number, {}):
+                self.order(name).put(record.number, None)
+            self.tasks.drop(record)
+
+    def skip_to(self, seq: int) -> None:
+        if seq > self.last_seq:
+            self.last_seq = seq
+            self._trimmed_to = seq + 1
+            self.changed = True
+
+    def tidy(self) -> None:
+        """They stand in the order of their numbers always."""
+
     # Changing one
 
     def lane_number(self, number: int) -> int:
@@ -407,6 +468,8 @@ class Working(State):
             found.append(("XTRIM", self.where.events, "MINID", f"{self._trimmed_to}-0"))
         counters = {b"number": self.last_number, b"seq": self.last_seq, b"put": self.last_put, b"edge": self._last_edge}
         self._meta |= {name: b"%d" % value for name, value in counters.items() if value}
+        if self.standing != self._stood:
+            self._meta[b"standing"] = msgspec.json.encode(self.standing)
         found += differences(self.where.meta, self._meta_before, self._meta)
         return found
 
@@ -417,7 +480,7 @@ class Working(State):
 
     def _gates_changed(self) -> bool:
         gates = (self.lane_ids, self.pauses, self.breakers, self.backoffs, self.type_slots, self.rates, self.agents)
-        return any(gate.is_changed() for gate in gates) or self.budgets.is_changed()
+        return any(gate.is_changed() for gate in gates) or self.budgets.is_changed() or self.standing != self._stood
 
     def _window_changes(self) -> Iterator[Command]:
         stored = as_dict(self.reader.ask("HGETALL", self.where.windows))

@@ -87,6 +87,8 @@ class Claiming:
         if request.claim_id is not None and tx.row(_EARLIER, (request.project, request.claim_id)):
             return UNKNOWN
         request, candidates, reason = self._look(tx, request, 1)
+        if self._lanes.is_left:
+            return UNKNOWN
         if candidates or self._lanes.is_due(tx.now) or not self._was_heard(tx, request):
             return UNKNOWN
         return self._nothing(tx, request, reason)
@@ -105,6 +107,10 @@ class Claiming:
 
             pausing.tend(tx, self._lanes)
             request, candidates, reason = self._look(tx, asked, asked.limit)
+        if self._lanes.is_left:
+            from dibs.stores.sqlite.left import refuse
+
+            refuse(tx)
         self._hear(tx, request)
         if earlier is not None:
             return _still_held(tx, decode(earlier[0]), request.agent)

@@ -285,12 +285,24 @@ class Engine:
             failure = Unavailable(
                 f"The database {self.path} is damaged ({error}): restore it from a backup; `dibs doctor` tells more."
             )
+        elif isinstance(error, apsw.ConstraintError) and self._stands_otherwise(error):
+            from dibs.stores.sqlite.left import standing
+            from dibs.stores.standing import refusal
+
+            return refusal(standing(self._writer)) or error
         elif isinstance(error, apsw.Error | OSError):
             failure = opening.unavailable(error, self.path)
         else:
             return error
         failure.__cause__ = error
         return failure
+
+    @staticmethod
+    def _stands_otherwise(error: apsw.ConstraintError) -> bool:
+        """Whether a trigger refused this, because the file is being filled or left."""
+        from dibs.stores.sqlite.left import REFUSED
+
+        return REFUSED in str(error)
 
     # Reading
 

@@ -37,6 +37,7 @@ UNION ALL
 SELECT project, 'window', name, ends_at FROM budgets WHERE ends_at IS NOT NULL
 """
 CHANGED = "UPDATE meta SET value = value + 1 WHERE name = 'lanes'"
+_STANDS = "SELECT 1 FROM meta WHERE name = 'standing' AND value->>'state' IN ('filling', 'closed', 'moved')"
 _BUDGETED = "SELECT DISTINCT project FROM budgets WHERE scope NOT GLOB 'agent:*'"
 _ADD = """
 INSERT INTO lanes (project, type, boost, key) VALUES (?, ?, ?, ?)
@@ -70,6 +71,8 @@ class Lanes:
         self._ways: dict[tuple[object, ...], Ways] = {}
         self._shut: dict[str, Shut] = {}
         self._changes_at: int | None = None
+        self.is_left = False
+        """Whether the file is being filled or left: then nobody may claim, even if there is nothing."""
 
     def forget(self) -> None:
         """Read the lanes again before they are used: a transaction that wrote some may have been undone."""
@@ -84,6 +87,7 @@ class Lanes:
         self._served = {}
         self._read_shut(tx)
         self.budgeted = frozenset(project for (project,) in tx.connection.execute(_BUDGETED))
+        self.is_left = tx.row(_STANDS) is not None
         self.version = version
 
     def _read_shut(self, tx: Transaction) -> None:

@@ -189,6 +189,17 @@ def _get(tx: Transaction, project: str, agent: str) -> Known:
     return known
 
 
+def everybody(tx: Transaction) -> list[tuple[str, str, Known]]:
+    """Whoever is known, in every project."""
+    found = tx.connection.execute(f"SELECT project, id, {_COLUMNS} FROM agents ORDER BY project, id")  # noqa: S608
+    return [(project, id, _known(columns)) for project, id, *columns in found]
+
+
+def put(tx: Transaction, project: str, agent: str, known: Known) -> None:
+    """Write down what is known of an agent; nothing happened to it."""
+    _write(tx, project, agent, known, ())
+
+
 def _find(tx: Transaction, project: str, agent: str) -> Known | None:
     row = tx.row(_FIND, (project, agent))
     return None if row is None else _known(row)

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from dibs.rules.review import Ruling
     from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
+    from dibs.stores.carrying import Cargo, CarriedSettings, Census
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.sqlite.claim import Claiming
     from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.standing import Standing
     from dibs.stores.values import (
         Ask,
         Asked,
@@ -516,6 +518,48 @@ class SqliteStore:
         from dibs.stores.sqlite import outbox
 
         return await self._engine.read(lambda tx: outbox.newest(tx.connection))
+
+    # Moving elsewhere
+
+    async def standing(self) -> Standing:
+        from dibs.stores.sqlite import left
+
+        return await self._engine.read(lambda tx: left.standing(tx.connection))
+
+    async def stand(self, standing: Standing, expected: str | None = None) -> None:
+        from dibs.stores.sqlite import carrying
+
+        await self._engine.write(lambda tx: carrying.stand(tx, standing, expected))
+
+    async def census(self) -> Census:
+        from dibs.stores.sqlite import carrying
+
+        return await self._engine.read(carrying.census)
+
+    async def carry_out(self, after: int, limit: int, *, live: bool = False) -> Cargo:
+        from dibs.stores.sqlite import carrying
+
+        return await self._engine.read(lambda tx: carrying.carry_out(tx, after, limit, live=live))
+
+    async def carry_out_named(self, ids: Sequence[str]) -> Cargo:
+        from dibs.stores.sqlite import carrying
+
+        return await self._engine.read(lambda tx: carrying.carry_out_named(tx, ids))
+
+    async def carry_settings(self) -> CarriedSettings:
+        from dibs.stores.sqlite import carrying
+
+        return await self._engine.read(carrying.settings)
+
+    async def carry_in(self, cargo: Cargo, *, forget: Sequence[str] = (), standing: Standing | None = None) -> None:
+        from dibs.stores.sqlite import carrying
+
+        await self._engine.write(lambda tx: carrying.carry_in(tx, self._lanes, cargo, forget, standing))
+
+    async def carry_in_settings(self, settings: CarriedSettings) -> None:
+        from dibs.stores.sqlite import carrying
+
+        await self._engine.write(lambda tx: carrying.carry_in_settings(tx, self._lanes, settings))
 
     # Waiting and living
 

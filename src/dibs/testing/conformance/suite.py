@@ -14,6 +14,7 @@ from dibs.testing.conformance.breakers import Breakers
 from dibs.testing.conformance.budgetchanges import BudgetChanges
 from dibs.testing.conformance.budgets import Budgets
 from dibs.testing.conformance.cancelling import Cancelling
+from dibs.testing.conformance.carrying import Carrying
 from dibs.testing.conformance.claiming import Claiming
 from dibs.testing.conformance.coalescing import Coalescing
 from dibs.testing.conformance.contracts import Contracts
@@ -65,6 +66,7 @@ class StoreConformance(
     BudgetChanges,
     Budgets,
     Cancelling,
+    Carrying,
     Claiming,
     Coalescing,
     Contracts,
