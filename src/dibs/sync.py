@@ -178,6 +178,7 @@ def connect_sync(
     """Open a queue for blocking use; takes what `dibs.connect` takes."""
     refuse_token(token)
     kept_s = retention_s(retention)
+
     def reopen(there: str) -> Store:
         return open_store(there, clock=clock, blocking=True)
 

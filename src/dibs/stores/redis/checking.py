@@ -12,7 +12,7 @@ import msgspec
 
 from dibs.model.ids import dag_of
 from dibs.model.status import ENDED_BADLY
-from dibs.stores.redis import layout, stream
+from dibs.stores.redis import boxes, layout, short, stream
 from dibs.stores.redis.tables import as_dict
 from dibs.stores.redis.tasks import cost_fields
 
@@ -69,7 +69,7 @@ class Look:
         ids = self._named("t")
         for task_id, fields in zip(ids, self._each("HGETALL", [self._keys.task(each) for each in ids]), strict=True):
             try:
-                full = layout.in_full(as_dict(fields))
+                full = short.in_full(as_dict(fields))
                 self._tasks[task_id] = layout.task_record(full, state.lane_ids.lane)
             except (KeyError, TypeError, ValueError) as error:
                 self._unreadable.append(f"Task {task_id} cannot be read: {type(error).__name__} {error}.")
@@ -210,7 +210,7 @@ class Look:
         for record in self._tasks.values():
             tallies.setdefault(record.dag_id, Counter())[record.status, record.requested] += 1
         for dag_id, fields in self._hashes("d").items():
-            told = layout.dag_record({name.encode(): value for name, value in fields.items()}).tally
+            told = boxes.dag_record({name.encode(): value for name, value in fields.items()}).tally
             right = tallies.get(dag_id, Counter())
             for status, requested in told.keys() | right.keys():
                 if told[status, requested] != right[status, requested]:

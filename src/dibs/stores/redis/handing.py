@@ -12,7 +12,7 @@ from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.task import Task
 from dibs.rules import priority
-from dibs.stores.redis import layout
+from dibs.stores.redis import short
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,7 +37,7 @@ class Handing:
     def claim(self, values: list[Any]) -> Claim:
         """A task as the script showed it."""
         new, spec, payload, points, timeout_s, expects, depth, fence = values
-        added = layout.new.decode(new)
+        added = short.new_of(new)
         number = int(added.lane)
         task = _task.decode(b'{"payload":%b,%b' % (payload, spec[1:]))
         task.dag_id = dag_of(task.id)

@@ -6,7 +6,6 @@ parts is JSON, each part of a collection a field of its own. `PREFIXES` says whi
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +16,12 @@ from dibs.model.artifact import Artifact
 from dibs.model.attempt import Attempt
 from dibs.model.claim import Settled
 from dibs.model.escalation import Escalation
-from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros, to_micros
 from dibs.model.review import Review
-from dibs.model.status import FINAL, DagStatus, Outcome, Status
+from dibs.model.status import FINAL, Outcome, Status
 from dibs.model.task import Task
 from dibs.rules import questions, review
-from dibs.rules.windows import Window
-from dibs.stores.ledger.state import BudgetRecord, DagRecord, Ending, Inquiry, LockRecord, Record, time_over_at
+from dibs.stores.ledger.state import Ending, Inquiry, Record, time_over_at
 from dibs.stores.specs import spec_of
 from dibs.stores.values import Entry, LaneKey, Usage
 
@@ -36,7 +33,7 @@ if TYPE_CHECKING:
 encode = msgspec.json.encode
 
 _lane_key = msgspec.json.Decoder(LaneKey)
-_task = msgspec.json.Decoder(Task)
+task_of = msgspec.json.Decoder(Task).decode
 
 
 class Ended(Struct, array_like=True, gc=False):
@@ -69,18 +66,17 @@ _inquiry = msgspec.json.Decoder(Inquiry)
 _artifact = msgspec.json.Decoder(tuple[int, Artifact])
 _texts = msgspec.json.Decoder(tuple[str, ...])
 _usage = msgspec.json.Decoder(Usage)
-_window = msgspec.json.Decoder(Window)
 _escalations = msgspec.json.Decoder(tuple[Escalation, ...])
 _reviews = msgspec.json.Decoder(tuple[Review, ...])
 
 _NO_USAGE = Usage()
 
 
-def _truth(value: bytes) -> bool:
+def truth(value: bytes) -> bool:
     return value == b"1"
 
 
-def _text(value: bytes) -> str:
+def text(value: bytes) -> str:
     return value.decode()
 
 
@@ -88,7 +84,7 @@ def _same(value: bytes) -> bytes:
     return value
 
 
-def _written(value: Any) -> bytes:
+def written(value: Any) -> bytes:
     if value is True:
         return b"1"
     return value if isinstance(value, bytes) else str(value).encode()
@@ -99,51 +95,51 @@ _SCALARS: dict[bytes, Callable[[bytes], Any]] = {
     b"payload": _same,
     b"expects": _same,
     b"context": _same,
-    b"body_hash": _text,
-    b"dag_id": _text,
-    b"parent_id": _text,
+    b"body_hash": text,
+    b"dag_id": text,
+    b"parent_id": text,
     b"depth": int,
     b"open_edges": int,
     b"logged": int,
     b"status": lambda value: Status(value.decode()),
-    b"requested": _truth,
-    b"cause": _text,
-    b"cancel_reason": _text,
-    b"resolution": _text,
+    b"requested": truth,
+    b"cause": text,
+    b"cancel_reason": text,
+    b"resolution": text,
     b"reviewed_at": int,
-    b"overdue": _truth,
+    b"overdue": truth,
     b"priority": float,
     b"weight": int,
     b"deadline": int,
     b"rank": float,
-    b"parked_on": _text,
+    b"parked_on": text,
     b"parked_since": int,
     b"step_at": int,
     b"run_after": int,
     b"retry_at": int,
     b"fence": int,
-    b"agent": _text,
-    b"model": _text,
+    b"agent": text,
+    b"model": text,
     b"lease_s": float,
     b"lease_expires_at": int,
     b"timeout_s": float,
     b"timeout_at": int,
-    b"confirmed": _truth,
-    b"suspect": _truth,
-    b"unwritten": _truth,
+    b"confirmed": truth,
+    b"suspect": truth,
+    b"unwritten": truth,
     b"renewed_at": int,
     b"progress": float,
-    b"note": _text,
+    b"note": text,
     b"attempts": int,
     b"crashes": int,
     b"releases": int,
     b"output": _same,
-    b"output_sanitized": _truth,
+    b"output_sanitized": truth,
     b"decision": _same,
-    b"error": _text,
-    b"reason": _text,
+    b"error": text,
+    b"reason": text,
     b"exit_code": int,
-    b"poison_pill": _truth,
+    b"poison_pill": truth,
     b"cost_usd": float,
     b"tokens_in": int,
     b"tokens_out": int,
@@ -157,8 +153,8 @@ _SCALARS: dict[bytes, Callable[[bytes], Any]] = {
     b"dead_lettered_at": int,
     b"updated_at": int,
 }
-_DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Record)}
-_NAMES = [(name.decode(), name, _DEFAULTS[name.decode()]) for name in _SCALARS]
+DEFAULTS = {field.name: field.default for field in msgspec.structs.fields(Record)}
+_NAMES = [(name.decode(), name, DEFAULTS[name.decode()]) for name in _SCALARS]
 """The fields of a task that are one value each: in Python, in Redis, and by default."""
 
 STEPS, ENDINGS, INQUIRIES, ARTIFACTS = b"j:", b"e:", b"q:", b"a:"
@@ -171,7 +167,7 @@ def task_fields(record: Record, lane: int) -> Fields:
     for name, key, default in _NAMES:
         value = getattr(record, name)
         if value is not None and value != default:
-            fields[key] = _written(value)
+            fields[key] = written(value)
     fields[b"lane"] = b"%d" % lane
     fields[b"kind"] = kind_of(record.spec)
     fields[b"spec"] = spec_of(record.spec, None).encode()
@@ -201,133 +197,9 @@ def kind_of(task: Task) -> bytes:
     return encode((task.project, task.type))[:-1] + b","
 
 
-class _New(Struct, array_like=True, gc=False):
-    """What `add.lua` says of a task in one field."""
-
-    number: int
-    lane: str
-    at: int
-    rank: str
-    kind: str
-
-
-class _Claim(Struct, array_like=True, gc=False):
-    """What `claim.lua` and `renew.lua` do."""
-
-    status: str
-    fence: int
-    agent: str
-    lease_s: str
-    ends_at: int
-    at: int
-    timeout_at: int | bool
-    model: str
-    renewed_at: int | None = None
-
-
-class _End(Struct, array_like=True, gc=False):
-    """And `settle.lua`."""
-
-    at: int
-    digest: str
-
-
-new = msgspec.msgpack.Decoder(_New)
-_claim = msgspec.msgpack.Decoder(_Claim)
-_end = msgspec.msgpack.Decoder(_End)
-
-SHORT = (b"new", b"claim", b"end")
-"""Fields that stand for many, of tasks that only quick scripts have touched. Each field costs the server, and its log,
-nearly a microsecond whenever it is written."""
-
-
-def in_full(fields: Fields) -> Fields:
-    """A hash with nothing in short."""
-    if b"new" not in fields:
-        return fields
-    full = {name: value for name, value in fields.items() if name not in SHORT}
-    added = new.decode(fields[b"new"])
-    at = b"%d" % added.at
-    full |= {
-        b"number": b"%d" % added.number,
-        b"lane": added.lane.encode(),
-        b"kind": added.kind.encode(),
-        b"rank": _written(float(added.rank)),
-        b"status": b"ready",
-        b"dag_id": dag_of(_task.decode(fields[b"spec"]).id).encode(),
-        b"created_at": at,
-        b"ready_at": at,
-        b"updated_at": at,
-    }
-    if b"claim" in fields:
-        _write_claim(full, _claim.decode(fields[b"claim"]))
-        if b"end" in fields:
-            _write_end(full, _end.decode(fields[b"end"]))
-    return full
-
-
-HOLDING = (b"kind", b"agent", b"new", b"claim")
-"""The fields that tell who holds a task."""
-
-
-def holding(values: list[bytes | None]) -> tuple[str, str | None]:
-    """The project of a task, and who holds it; from these fields."""
-    kind, agent, added, claim = values
-    if added is not None:
-        kind = new.decode(added).kind.encode()
-        agent = None if claim is None else _claim.decode(claim).agent.encode()
-    project, _ = msgspec.json.decode((kind or b"")[:-1] + b"]", type=tuple[str, str])
-    return project, None if agent is None else agent.decode()
-
-
-def _write_claim(full: Fields, claim: _Claim) -> None:
-    at = b"%d" % claim.at
-    full |= {
-        b"status": claim.status.encode(),
-        b"fence": b"%d" % claim.fence,
-        b"agent": claim.agent.encode(),
-        b"lease_expires_at": b"%d" % claim.ends_at,
-        b"claimed_at": at,
-        b"updated_at": at,
-    }
-    lease_s = float(claim.lease_s)
-    if lease_s != _DEFAULTS["lease_s"]:
-        full[b"lease_s"] = _written(lease_s)
-    if claim.status == Status.RUNNING:
-        full[b"started_at"] = at
-    if claim.timeout_at:
-        full[b"timeout_at"] = b"%d" % claim.timeout_at
-    if claim.model:
-        full[b"model"] = claim.model.encode()
-    if claim.renewed_at is not None:
-        full[b"renewed_at"] = full[b"updated_at"] = b"%d" % claim.renewed_at
-        if claim.status == Status.RUNNING:
-            full[b"confirmed"] = b"1"
-
-
-def _write_end(full: Fields, end: _End) -> None:
-    at = b"%d" % end.at
-    started_at, model = full.get(b"started_at"), full.get(b"model")
-    ended = Ended(
-        1,
-        full[b"agent"].decode(),
-        Outcome.COMPLETED,
-        None if started_at is None else int(started_at),
-        end.at,
-        end.digest,
-        Status.COMPLETED,
-        None,
-        None if model is None else model.decode(),
-    )
-    full |= {b"status": b"completed", b"attempts": b"1", b"completed_at": at, b"updated_at": at}
-    full[ENDINGS + full[b"fence"]] = encode(ended)
-    for name in (b"lease_expires_at", b"timeout_at", b"confirmed"):
-        full.pop(name, None)
-
-
 def task_record(fields: Mapping[bytes, bytes], lanes: Callable[[int], LaneKey]) -> Record:
     """The task that a hash in full tells of."""
-    spec = _task.decode(fields[b"spec"])
+    spec = task_of(fields[b"spec"])
     values: dict[str, Any] = {}
     journal: list[tuple[int, tuple[str, str], Entry]] = []
     endings: dict[int, Ending] = {}
@@ -489,131 +361,3 @@ def _let_go_at(record: Record) -> int | None:
     if record.status is Status.DEAD_LETTERED:
         return record.reviewed_at if review.lets_go(record.resolution) else None
     return record.ended_at
-
-
-# Dags, locks, budgets
-
-
-def _scalars(values: Mapping[str, Any]) -> Fields:
-    return {
-        name.encode(): _written(value) for name, value in values.items() if value is not None and value is not False
-    }
-
-
-def dag_fields(dag: DagRecord) -> Fields:
-    fields = _scalars(
-        {
-            name: getattr(dag, name)
-            for name in ("id", "project", "title", "key", "body_hash", "on_failure", "user", "created_by")
-        }
-    )
-    fields |= _scalars(
-        {name: getattr(dag, name) for name in ("closed", "started", "cause", "cancel_reason", "created_at")}
-    )
-    fields |= _scalars({"started_at": dag.started_at, "ended_at": dag.ended_at, "status": dag.status.value})
-    if dag.drafted:
-        fields[b"drafted"] = encode(dag.drafted)
-    for (status, requested), count in dag.tally.items():
-        if count:
-            fields[b"c:%d:%b" % (requested, status.value.encode())] = b"%d" % count
-    return fields
-
-
-_DAG: dict[bytes, Callable[[bytes], Any]] = {
-    b"id": _text,
-    b"project": _text,
-    b"title": _text,
-    b"key": _text,
-    b"body_hash": _text,
-    b"on_failure": _text,
-    b"user": _text,
-    b"created_by": _text,
-    b"closed": _truth,
-    b"started": _truth,
-    b"cause": _text,
-    b"cancel_reason": _text,
-    b"created_at": int,
-    b"started_at": int,
-    b"ended_at": int,
-    b"status": lambda value: DagStatus(value.decode()),
-    b"drafted": msgspec.json.Decoder(list[str]).decode,
-}
-
-
-def dag_record(fields: Mapping[bytes, bytes]) -> DagRecord:
-    tally: Counter[tuple[Status, bool]] = Counter()
-    values: dict[str, Any] = {}
-    for key, value in fields.items():
-        if key[:2] == b"c:":
-            tally[Status(key[4:].decode()), key[2:3] == b"1"] = int(value)
-        else:
-            values[key.decode()] = _DAG[key](value)
-    return DagRecord(tally=tally, **values)
-
-
-def lock_fields(lock: LockRecord) -> Fields:
-    fields = _scalars({"slots": lock.slots, "reserved_for": lock.reserved_for})
-    fields |= _pairs(b"h", lock.holders)
-    fields |= {b"p:%d" % number: b"%d" % place for place, number in enumerate(lock.parked)}
-    return fields
-
-
-def lock_record(fields: Mapping[bytes, bytes]) -> LockRecord:
-    return LockRecord(
-        slots=int(fields[b"slots"]),
-        reserved_for=_number(fields, b"reserved_for"),
-        holders=dict.fromkeys(_claims(fields, b"h")),
-        parked=_parked(fields),
-    )
-
-
-def budget_fields(budget: BudgetRecord) -> Fields:
-    names = ("limit", "default_reserve", "ends_at", "spent", "unpriced", "saved_for", "offered")
-    fields = _scalars({name: getattr(budget, name) for name in names})
-    if budget.window is not None:
-        fields[b"window"] = encode(budget.window)
-    fields |= _pairs(b"r", budget.reserved)
-    fields |= _pairs(b"x", budget.earlier)
-    fields |= {b"p:%d" % number: b"%d" % place for place, number in enumerate(budget.parked)}
-    return fields
-
-
-def budget_record(fields: Mapping[bytes, bytes]) -> BudgetRecord:
-    window = fields.get(b"window")
-    return BudgetRecord(
-        limit=int(fields[b"limit"]),
-        default_reserve=int(fields.get(b"default_reserve", 0)),
-        window=None if window is None else _window.decode(window),
-        ends_at=_number(fields, b"ends_at"),
-        spent=int(fields.get(b"spent", 0)),
-        unpriced=int(fields.get(b"unpriced", 0)),
-        reserved=_claims(fields, b"r"),
-        parked=_parked(fields),
-        earlier=_claims(fields, b"x"),
-        saved_for=_number(fields, b"saved_for"),
-        offered=int(fields.get(b"offered", 0)),
-    )
-
-
-def _number(fields: Mapping[bytes, bytes], name: bytes) -> int | None:
-    value = fields.get(name)
-    return None if value is None else int(value)
-
-
-def _pairs(kind: bytes, claims: Mapping[tuple[int, int], int | None]) -> Fields:
-    """What is kept for claims, by task number and fence."""
-    return {b"%b:%d:%d" % (kind, number, fence): b"%d" % (amount or 0) for (number, fence), amount in claims.items()}
-
-
-def _claims(fields: Mapping[bytes, bytes], kind: bytes) -> dict[tuple[int, int], int]:
-    found = {}
-    for key, value in fields.items():
-        if key[:2] == kind + b":":
-            _, number, fence = key.split(b":")
-            found[int(number), int(fence)] = int(value)
-    return dict(sorted(found.items()))
-
-
-def _parked(fields: Mapping[bytes, bytes]) -> dict[int, None]:
-    found = sorted((int(value), int(key[2:])) for key, value in fields.items() if key[:2] == b"p:")
-    return {number: None for _, number in found}

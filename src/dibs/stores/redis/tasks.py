@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from dibs.stores.ledger.state import Inquiry, Record
-from dibs.stores.redis import layout
+from dibs.stores.redis import layout, short
 from dibs.stores.redis.derived import Derived
 from dibs.stores.redis.tables import as_dict, differences
 
@@ -42,7 +42,7 @@ class Tasks(Derived[str, Record]):
         for task_id, answer in zip(new, answers[::2], strict=True):
             fields = self._before[task_id] = as_dict(answer)
             if fields:
-                record = self._now[task_id] = layout.task_record(layout.in_full(fields), self._state.lane_ids.lane)
+                record = self._now[task_id] = layout.task_record(short.in_full(fields), self._state.lane_ids.lane)
                 self._state.loaded(record)
         if self._state.moves:
             # Whoever moves a task counts it in its dag.
@@ -94,7 +94,7 @@ class Tasks(Derived[str, Record]):
             if record is None and not before:
                 continue
             after = {} if record is None else layout.task_fields(record, state.lane_ids[record.lane])
-            full = layout.in_full(before)
+            full = short.in_full(before)
             if after == full:
                 continue
             was = layout.task_record(full, state.lane_ids.lane) if full else None

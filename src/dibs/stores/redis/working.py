@@ -19,7 +19,7 @@ from dibs.rules.closing import Pause
 from dibs.rules.providers import Backoff
 from dibs.rules.rates import Rate
 from dibs.stores.ledger.state import Census, Edge, Inquiry, Record, State
-from dibs.stores.redis import layout, stream
+from dibs.stores.redis import boxes, layout, short, stream
 from dibs.stores.redis.agents import Agents
 from dibs.stores.redis.claims import Claims
 from dibs.stores.redis.edges import EdgeLists, Edges, drop
@@ -96,12 +96,12 @@ class Working(State):
             Inquiries(self),
         )
 
-        self.dags: Table[str, DagRecord] = self._keep(Table(reader, keys.dag, layout.dag_fields, layout.dag_record))
+        self.dags: Table[str, DagRecord] = self._keep(Table(reader, keys.dag, boxes.dag_fields, boxes.dag_record))
         self.locks: Table[Name, LockRecord] = self._keep(
-            Table(reader, _of(keys.lock), layout.lock_fields, layout.lock_record, keys.locks)
+            Table(reader, _of(keys.lock), boxes.lock_fields, boxes.lock_record, keys.locks)
         )
         self.budgets: Table[Name, BudgetRecord] = self._keep(
-            Table(reader, _of(keys.budget), layout.budget_fields, layout.budget_record, keys.budgets)
+            Table(reader, _of(keys.budget), boxes.budget_fields, boxes.budget_record, keys.budgets)
         )
 
         self.keys = self._keep(Shelf(reader, keys.keys, Name, str))
@@ -221,11 +221,11 @@ class Working(State):
     def held_in(self, project: str) -> dict[str, list[str]]:
         numbers = sorted(self.order("leases").numbers())
         ids = [self._ids[number] for number in numbers]
-        rows = self.reader.ask_all([("HMGET", self.where.task(task_id), *layout.HOLDING) for task_id in ids])
+        rows = self.reader.ask_all([("HMGET", self.where.task(task_id), *short.HOLDING) for task_id in ids])
         held: dict[str, list[str]] = {}
         for task_id, row in zip(ids, rows, strict=True):
             record = self.tasks.seen(task_id)
-            home, agent = layout.holding(row) if record is None else (record.spec.project, record.agent)
+            home, agent = short.holding(row) if record is None else (record.spec.project, record.agent)
             if home == project and agent is not None:
                 held.setdefault(agent, []).append(task_id)
         return held
