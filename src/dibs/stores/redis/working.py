@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 
 Name = tuple[str, str]
 
+KNOWN_US = 60_000_000
+"""For how long a write is known, as scripts forget it."""
+FEW = 100
+"""So many forgotten writes are not worth one more."""
+
 
 class _Kept(Protocol):
     """A part of the state that knows what to write."""
@@ -71,6 +76,7 @@ class Working(State):
         self._stood = self.standing
         self._told: list[tuple[Event, bytes | None]] = []
         self._trimmed_to: int | None = None
+        self._outdated: list[bytes] = []
 
         self._ids: dict[int, str] = {}
         self._lanes_met: dict[int, int] = {}
@@ -272,6 +278,10 @@ class Working(State):
             self._trimmed_to = first
             self.changed = True
         self.claims.forget_before(before)
+        outdated = self.reader.ask("ZRANGEBYSCORE", self.where.done, "-inf", self.now - KNOWN_US)
+        if self.changed or len(outdated) > FEW:
+            # Writes forget those before them; the last ones before a long silence are left over.
+            self._outdated = outdated
         for name in [name for name, agent in self.agents.items() if agent.heard_at < before]:
             del self.agents[name]
             self.changed = True
@@ -446,10 +456,11 @@ class Working(State):
         self.marked.pop(record.id, None)
         for name in self._filed.pop(record.number, {}):
             self.order(name).put(record.number, None)
-        self.tasks.drop(record)
+        # Whom it belongs to is brought in with it, so it goes last.
         self.members.drop(record)
         if record.parent_id is not None:
             self.children.drop(record)
+        self.tasks.drop(record)
         if record.dag_id not in self.members:
             self._forget_dag(record)
         self.changed = True
@@ -466,6 +477,9 @@ class Working(State):
             found.append(stream.command(self.where.events, self._told))
         if self._trimmed_to is not None:
             found.append(("XTRIM", self.where.events, "MINID", f"{self._trimmed_to}-0"))
+        for start in range(0, len(self._outdated), 500):
+            found.append(("ZREM", self.where.done, *self._outdated[start : start + 500]))
+            found.append(("HDEL", self.where.taken, *self._outdated[start : start + 500]))
         counters = {b"number": self.last_number, b"seq": self.last_seq, b"put": self.last_put, b"edge": self._last_edge}
         self._meta |= {name: b"%d" % value for name, value in counters.items() if value}
         if self.standing != self._stood:
