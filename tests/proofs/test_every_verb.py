@@ -18,10 +18,12 @@ import dibs
 from dibs.stores.contract import Store
 from dibs.stores.memory import MemoryStore
 from dibs.stores.postgres import PostgresStore
+from dibs.stores.redis import RedisStore
 from dibs.stores.sqlite import SqliteStore
 from dibs.sync import drive
 from tests.model.worlds import scratch_folder
 from tests.proofs.breaking import BreakingFile, BreakingSchema, BreakingSchemas
+from tests.proofs.breaking_redis import BreakingNamespace
 from tests.proofs.scene import Scene
 from tests.proofs.verbs import CASES, READS, Case
 
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from dibs.testing import FakeClock
+    from tests.proofs.breaking_redis import How
     from tests.proofs.scene import Furniture
 
 MOST_STATEMENTS = 200
@@ -47,6 +50,9 @@ IN_PARTS = {
 }
 """Verbs that PostgreSQL does in several transactions. Cut between two of them, what was done is sound by itself, and
 saying it again does the rest."""
+
+IN_STEPS: dict[str, str] = {}
+"""The same on Redis."""
 
 each_case = pytest.mark.parametrize("case", CASES, ids=str)
 
@@ -105,6 +111,35 @@ class Databases:
         self._schemas.close()
 
 
+class Keyspace:
+    """A furnished Redis namespace, the same again and again."""
+
+    def __init__(self) -> None:
+        self._furniture: Furniture | None = None
+        self.namespace = BreakingNamespace(self._furnish)
+
+    def _furnish(self, url: str) -> None:
+        scene = Scene("redis", lambda clock: _on_redis(url, clock))
+        self._furniture = scene.furniture()
+        scene.close()
+
+    @contextmanager
+    def lend(self) -> Iterator[Scene]:
+        with self.namespace.lend():
+            scene = Scene("redis", lambda clock: _on_redis(self.namespace.url, clock), self._furniture)
+            try:
+                yield scene
+            finally:
+                self.namespace.break_at(0)
+                scene.close()
+
+
+def _on_redis(url: str, clock: FakeClock) -> RedisStore:
+    store = RedisStore(url, clock=clock, blocking=True)
+    drive(store.connect())
+    return store
+
+
 def _on_postgres(url: str, clock: FakeClock) -> PostgresStore:
     store = PostgresStore(url, clock=clock, blocking=True)
     drive(store.connect())
@@ -122,6 +157,13 @@ def databases() -> Iterator[Databases]:
     databases = Databases()
     yield databases
     databases.close()
+
+
+@pytest.fixture(scope="module")
+def keyspace() -> Iterator[Keyspace]:
+    keyspace = Keyspace()
+    yield keyspace
+    keyspace.namespace.close()
 
 
 def _facts(scene: Scene, case: Case) -> dict[str, Any]:
@@ -179,10 +221,16 @@ def test_said_twice_it_happened_once_on_postgres(case: Case, databases: Database
         _said_twice(scene, case)
 
 
+@each_case
+def test_said_twice_it_happened_once_on_redis(case: Case, keyspace: Keyspace) -> None:
+    with keyspace.lend() as scene:
+        _said_twice(scene, case)
+
+
 def _cut_at_every_statement(
     scene: Scene,
     case: Case,
-    place: BreakingFile | BreakingSchema,
+    place: BreakingFile | BreakingNamespace | BreakingSchema,
     after: dict[str, Any],
     in_parts: Mapping[str, str],
 ) -> int:
@@ -228,3 +276,29 @@ def test_cut_at_any_write_it_can_be_said_again_on_postgres(case: Case, databases
         schema.break_at(writes, "killed")
         drive(call(scene.store))
         assert _facts(scene, case) == after, "said again after its session was killed, it happened otherwise than once"
+
+
+@each_case
+def test_cut_at_any_script_nothing_happened_on_redis(case: Case, keyspace: Keyspace) -> None:
+    with keyspace.lend() as scene:
+        _, after = _once(scene, case)
+    with keyspace.lend() as scene:
+        assert _cut_at_every_statement(scene, case, keyspace.namespace, after, IN_STEPS), "nothing was cut"
+
+
+@each_case
+@pytest.mark.parametrize("how", ["lost before", "lost after"])
+def test_answers_that_are_lost_change_nothing_on_redis(case: Case, keyspace: Keyspace, how: How) -> None:
+    with keyspace.lend() as scene:
+        _, after = _once(scene, case)
+    for number in range(1, MOST_STATEMENTS):
+        with keyspace.lend() as scene:
+            call = case.prepare(scene)
+            keyspace.namespace.break_at(number, how)
+            drive(call(scene.store))
+            was_cut = keyspace.namespace.has_broken
+            keyspace.namespace.break_at(0)
+            assert _facts(scene, case) == after, f"lost at script {number}"
+            if not was_cut:
+                return
+    raise AssertionError("it has more scripts than were tried")
