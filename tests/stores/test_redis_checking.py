@@ -33,7 +33,8 @@ class Furnished(NamedTuple):
         return drive(self.scene.store.check())
 
     def first(self, order: str) -> bytes:
-        return bytes(self.client.zrange(self.keys.order(order), 0, 0)[0])
+        found: list[bytes] = self.client.zrange(self.keys.order(order), 0, 0)
+        return found[0]
 
 
 @pytest.fixture
@@ -64,7 +65,7 @@ def test_nothing_is_wrong_in_the_middle_of_everything(here: Furnished) -> None:
 def _lane(here: Furnished) -> str:
     stats = drive(here.scene.store.stats("default"))
     assert stats.lanes
-    names: list[str] = [key.decode() for key in here.client.scan_iter(here.keys.order("lane:*"))]
+    names = [key.decode() for key in here.client.scan_iter(here.keys.order("lane:*"))]
     return min(names).removeprefix(here.keys.order(""))
 
 

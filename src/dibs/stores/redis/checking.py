@@ -149,12 +149,12 @@ class Look:
     def counts(self) -> Iterator[str]:
         right = Counter((each.spec.project, each.spec.type, each.status.value) for each in self._tasks.values())
         told: Counter[tuple[str, str, str]] = Counter()
-        for name, count in as_dict(self._reader.ask("HGETALL", self._keys.counts)).items():
-            told[msgspec.json.decode(name, type=tuple[str, str, str])] = int(count)
-        for kind in right.keys() | told.keys():
-            if right[kind] != told[kind]:
-                project, type, status = kind
-                yield f"{told[kind]} tasks of type {type} of {project} are counted as {status}; it is {right[kind]}."
+        for field, count in as_dict(self._reader.ask("HGETALL", self._keys.counts)).items():
+            told[msgspec.json.decode(field, type=tuple[str, str, str])] = int(count)
+        for name in right.keys() | told.keys():
+            if right[name] != told[name]:
+                project, type, status = name
+                yield f"{told[name]} tasks of type {type} of {project} are counted as {status}; it is {right[name]}."
 
     def costs(self) -> Iterator[str]:
         told = as_dict(self._reader.ask("HGETALL", self._keys.costs))

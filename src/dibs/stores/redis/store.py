@@ -302,13 +302,21 @@ class RedisStore(LedgerStore):
 
     async def check(self) -> list[str]:
         seen = await self._do(self._engine.look)
-        found = await self._look(_wrong)
+        found = await self._wrong()
         if found:
-            # Where others write all the time, what is seen is never of one moment: what is wrong stays wrong.
-            again = set(await self._look(_wrong))
+            # Perhaps it was never of one moment: look again while nobody writes. What is wrong stays wrong.
+            me = os.urandom(9).hex()
+            await self._do(lambda: self._engine.run(lambda line: self._wait_for_turn(line, me)))
+            try:
+                again = set(await self._wrong())
+            finally:
+                await self._do(lambda: self._let_go(me))
             found = [sentence for sentence in found if sentence in again]
+        return [*reasons_against(seen, self._address), *found]
+
+    async def _wrong(self) -> list[str]:
         # The ledger looks at tasks wherever keys lead it: they must be sound for that.
-        return [*reasons_against(seen, self._address), *(found or await super().check())]
+        return await self._look(_wrong) or await super().check()
 
     async def advise(self) -> list[str]:
         return advice(await self._do(self._engine.look), self._address)
