@@ -65,7 +65,7 @@ def test_nothing_is_wrong_in_the_middle_of_everything(here: Furnished) -> None:
 def _lane(here: Furnished) -> str:
     stats = drive(here.scene.store.stats("default"))
     assert stats.lanes
-    names = [key.decode() for key in here.client.scan_iter(here.keys.order("lane:*"))]
+    names: list[str] = [key.decode() for key in here.client.scan_iter(here.keys.order("lane:*"))]
     return min(names).removeprefix(here.keys.order(""))
 
 
