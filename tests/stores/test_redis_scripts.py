@@ -93,7 +93,10 @@ with dibs.connect_sync(url) as queue:
         elif kind == "paid":
             mine.append(queue.add("paid"))
         elif kind == "after" and mine:
-            mine.append(queue.add("plain", after_ended=[draw.choice(mine)]))
+            try:
+                mine.append(queue.add("plain", after_ended=[draw.choice(mine)]))
+            except dibs.Conflict:
+                pass  # its dag was cancelled
         else:
             mine += queue.add_dag("graph", [dibs.NewTask("a", ref="a"), dibs.NewTask("b", after=["a"])]).tasks
         for claim in queue.claim(f"agent-{number}", limit=draw.choice([1, 3])):

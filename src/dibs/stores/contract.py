@@ -113,7 +113,8 @@ Rules that hold for every method:
   it, are ready and not parked (as many are looked at). One that another budget or a lock does not admit is parked there
   instead. A budget can be *saved for* one task (see `unpark`): while that is ready, what it would reserve counts as
   taken for everybody else but the better ones of its lane; and it does not wait for those of them that have been on
-  their way for `rules.budgets.PASSED_OVER_S`. Nobody pays for budgets in projects that have none.
+  their way for `rules.budgets.PASSED_OVER_S`, where agents have budgets of their own. Nobody pays for budgets in
+  projects that have none.
 - **Budgets of agents** (scope `agent:ID`) are those of whoever claims. A claim whose agent has one that is used up
   (`rules.budgets.is_used_up`) is answered with reason `budget`, if nothing else keeps it from work, and with when that
   ends (`next_due_in`), if all such have windows. Else what it claims
@@ -600,9 +601,9 @@ class Store(Protocol):
         (`rules.budgets.could_fit`), is parked elsewhere, or was found unparked `OFFERED` times before
         (`rules.budgets.is_kept`). One that is saved for nobody is for the best task of a lane that is parked on it and
         could fit (as many are looked at as when it is opened), if that has been ready for `rules.budgets.PASSED_OVER_S`
-        and no better one of that lane is ready and not parked, but for such as have been ready for as long: those may
-        be for agents that cannot pay for them. Of several the one that has been ready longest, then the one inserted
-        first.
+        and no better one of that lane is ready and not parked, but, where agents have budgets of their own, for such as
+        have been ready for as long: those may be what no agent can pay for. Of several the one that has been ready
+        longest, then the one inserted first.
         """
         ...
 

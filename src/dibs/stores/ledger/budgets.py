@@ -90,13 +90,21 @@ def _waited(record: Record, before: int) -> bool:
 
 def _is_behind(state: State, record: Record, before: int) -> bool:
     """Whether a better one of its lane is on his way: not parked, and ready since. One that is ready for longer may be
-    one that no agent can pay for."""
+    one that no agent can pay for, where agents have budgets."""
     better = (
         state.numbered[number]
         for rank, number in islice(state.lanes.get(record.lane, ()), rules.LOOKED_AT)
         if (rank, number) < _by_rank(record)
     )
-    return any(not _waited(other, before) for other in better)
+    return any(not _is_stuck(state, other, before) for other in better)
+
+
+def _is_stuck(state: State, record: Record, before: int) -> bool:
+    """Whether a task that is ready and not parked may be one that no agent can pay for."""
+    of_agents = rules.PREFIX + rules.OF_AGENTS
+    return _waited(record, before) and any(
+        project == record.spec.project and name.startswith(of_agents) for project, name in state.budgets
+    )
 
 
 def is_broke(state: State, project: str, agent: str) -> bool:
@@ -224,7 +232,7 @@ def _open_up(state: State, name: Name) -> int:
             # What is saved for it is aside already.
             if record.parked_on is None and record.number != budget.saved_for:
                 taken += wanted
-                lately += 0 if on_its_way and _waited(record, before) else wanted
+                lately += 0 if on_its_way and _is_stuck(state, record, before) else wanted
     return unparked
 
 

@@ -49,6 +49,7 @@ CROSS JOIN budgets AS b INDEXED BY budget_scope ON b.project = t.project AND b.s
 """
 _BROKE = "SELECT ends_at FROM budgets WHERE project = ?1 AND scope = 'agent:' || ?2 AND reserved + spent >= cap"
 _ANY = "SELECT EXISTS (SELECT 1 FROM budgets)"
+_AGENTS_PAY = "SELECT EXISTS (SELECT 1 FROM budgets WHERE project = ? AND scope GLOB 'agent:*')"
 _OF_AGENTS = rules.PREFIX + rules.OF_AGENTS
 _RESERVE = """
 INSERT INTO reserves (n, fence, name, project, amount, window_no)
@@ -94,6 +95,11 @@ def is_broke(tx: Transaction, project: str, agent: str) -> bool:
 def broke_for_s(tx: Transaction, project: str, agent: str) -> float | None:
     """How long it takes until no budget of this agent is used up any more, by time alone; None: for ever."""
     return rules.broke_for_s([ends_at for (ends_at,) in tx.connection.execute(_BROKE, (project, agent))], tx.now)
+
+
+def stuck_before(tx: Transaction, project: str) -> int:
+    """What is ready and not parked since before this may be what no agent can pay for. Never, if none has a budget."""
+    return tx.now - seconds(rules.PASSED_OVER_S) if tx.row(_AGENTS_PAY, (project,))[0] else -1
 
 
 class _Room(Struct):
@@ -290,7 +296,7 @@ class Budgets:
         return moved
 
     def _moves(self, budget: Name, lane: int, closed: Closed) -> dict[int, str | None]:
-        before = self._tx.now - seconds(rules.PASSED_OVER_S)
+        before = stuck_before(self._tx, budget[0])
         found = self._tx.connection.execute(_BEST, (*budget, lane, rules.LOOKED_AT, before))
         best = sorted(found, key=itemgetter(0, 1))
         self.look_at(number for _, number, *_ in best)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dibs.model.instants import seconds
 from dibs.rules import budgets as rules
+from dibs.stores.sqlite.budgets import stuck_before
 
 if TYPE_CHECKING:
     from dibs.stores.sqlite.budgets import Budgets
@@ -46,7 +47,7 @@ SELECT n, rank, ready_at FROM tasks INDEXED BY task_parked WHERE project = ?1 AN
 ORDER BY rank, n LIMIT ?4
 """
 # Whether somebody better is on his way: ready, and not for long yet. Who is ready for longer may be one that no agent
-# can pay for.
+# can pay for, where agents have budgets.
 _IS_BEHIND = """
 SELECT EXISTS (
     SELECT 1 FROM (
@@ -79,7 +80,7 @@ def _passed_over(
 ) -> list[tuple[int, int]]:
     """Of each lane the best that could fit, if it has been ready for long and is behind nobody who is on his way: since
     when, and its number."""
-    before = tx.now - seconds(rules.PASSED_OVER_S)
+    before, stuck = tx.now - seconds(rules.PASSED_OVER_S), stuck_before(tx, budget[0])
     found = []
     for (lane,) in list(tx.connection.execute(_LANES, budget)):
         parked = list(tx.connection.execute(_PARKED, (*budget, lane, rules.LOOKED_AT)))
@@ -87,7 +88,7 @@ def _passed_over(
         number, rank, ready_at = next(fitting, (0, 0.0, None))
         if ready_at is None or ready_at > before:
             continue
-        if not tx.row(_IS_BEHIND, (lane, rank, number, before, rules.LOOKED_AT))[0]:
+        if not tx.row(_IS_BEHIND, (lane, rank, number, stuck, rules.LOOKED_AT))[0]:
             found.append((ready_at, number))
     return found
 

@@ -258,6 +258,9 @@ DECLARE
     task record;
     occupied bigint;
     lately bigint;              -- without those who have been on their way for long, for whom the saved one does not wait
+    agents_pay boolean := EXISTS (
+        SELECT 1 FROM dibs.budgets x WHERE x.project = p_project AND starts_with(x.scope, 'agent:')
+    );
     saved bigint;
     saved_lane integer;
     saved_rank float8;
@@ -285,7 +288,7 @@ BEGIN
                     WHERE w.status = 'ready' AND w.ties >= 4 AND w.lane = in_lane AND w.parked_on = b.name
                     ORDER BY w.rank, w.n LIMIT 100)
                 UNION ALL
-                (SELECT w.n, w.rank, false, w.ready_at <= p_at - 60000000 FROM dibs.waiting w
+                (SELECT w.n, w.rank, false, agents_pay AND w.ready_at <= p_at - 60000000 FROM dibs.waiting w
                     WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = in_lane
                     ORDER BY w.rank, w.n LIMIT 100)
                 ORDER BY rank, n

@@ -51,7 +51,7 @@ BEGIN
     LOOP
         -- Of each lane the best that could fit, and of these the one that has been ready longest. Not who is behind
         -- somebody that is on his way: ready, and not for long yet. Who is ready for longer may be one that no agent can
-        -- pay for.
+        -- pay for, where agents have budgets.
         SELECT best.n INTO chosen FROM dibs.lanes a
         CROSS JOIN LATERAL (
             SELECT f.n, f.rank, f.ready_at FROM (
@@ -68,7 +68,11 @@ BEGIN
                     SELECT o.ready_at, o.rank, o.n FROM dibs.waiting o
                     WHERE o.status = 'ready' AND o.parked_on IS NULL AND o.lane = a.id ORDER BY o.rank, o.n LIMIT 100
                 ) better
-                WHERE (better.rank, better.n) < (best.rank, best.n) AND better.ready_at > p_at - 60000000
+                WHERE (better.rank, better.n) < (best.rank, best.n) AND (
+                    better.ready_at > p_at - 60000000 OR NOT EXISTS (
+                        SELECT 1 FROM dibs.budgets x WHERE x.project = budget.project AND starts_with(x.scope, 'agent:')
+                    )
+                )
             )
         ORDER BY best.ready_at, best.n LIMIT 1;
         IF FOUND THEN
