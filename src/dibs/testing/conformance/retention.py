@@ -58,6 +58,16 @@ class Retention(Topic):
         with pytest.raises(NotFound):
             await queue.get_dag(dag.id)
 
+    async def test_what_was_spawned_goes_with_its_parent(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.add("parent")
+        await queue.spawn(await take(queue, "parent"), [NewTask("child"), NewTask("child")], wait=True)
+        for type in ("child", "child", "parent"):
+            await finish(queue, type)
+        clock.advance(2 * WEEK)
+        assert await queue.prune() == 3
+        assert (await queue.find()).items == []
+        assert await queue.store.check() == []
+
     async def test_what_a_live_task_depends_on_stays(self, queue: Queue, clock: FakeClock) -> None:
         parent = await queue.add("parent")
         await finish(queue, "parent", "kept")
