@@ -332,6 +332,25 @@ class Namespaces:
         return [(client, key) for client in self._clients for key in client.scan_iter(f"*{namespace}*", count=1000)]
 
 
+def contents(client: Any, pattern: str) -> dict[str, Any]:
+    """What is in every key of this kind. (How a server dumps a key also depends on how it keeps it just now.)"""
+    found: dict[str, Any] = {}
+    for key in client.scan_iter(pattern, count=1000):
+        match client.type(key):
+            case b"hash":
+                value = client.hgetall(key)
+            case b"zset":
+                value = client.zrange(key, 0, -1, withscores=True)
+            case b"set":
+                value = client.smembers(key)
+            case b"stream":
+                value = client.xrange(key)
+            case _:
+                value = client.get(key)
+        found[key.decode(errors="replace")] = value
+    return found
+
+
 # What there is to be started
 
 

@@ -14,6 +14,7 @@ from dibs.queue import Queue
 from dibs.stores.redis import RedisStore
 from dibs.sync import SyncQueue, drive
 from dibs.testing import FakeClock
+from tests.servers.redis import contents
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -248,7 +249,7 @@ def test_where_memory_is_full_nothing_is_half_written_and_it_goes_on_when_there_
         *queue.claim("ada", types=["paid"]),
     ]
     assert len(held) == 5
-    before = _contents(own)
+    before = contents(own.client, "*")
     own.client.config_set("maxmemory", 1)
     first = queue.find(type="child").items[0]
     attempts: list[Any] = [
@@ -267,7 +268,7 @@ def test_where_memory_is_full_nothing_is_half_written_and_it_goes_on_when_there_
     for attempt in attempts:
         with pytest.raises(dibs.Unavailable, match="has no memory left and wrote nothing"):
             attempt()
-    assert _contents(own) == before
+    assert contents(own.client, "*") == before
     assert own.check() == []
     own.client.config_set("maxmemory", 0)
     for claim in held:
@@ -281,8 +282,3 @@ def _fill(own: Own) -> None:
     own.queue.add("locked", locks=["one", "two"])
     own.queue.add("paid")
     own.queue.add("child", after=[own.queue.add("parent", locks=["nest"])])
-
-
-def _contents(own: Own) -> dict[bytes, bytes]:
-    """Every key as the server would dump it."""
-    return {key: own.client.dump(key) for key in own.client.scan_iter("*", count=1000)}  # type: ignore[misc]
