@@ -21,7 +21,7 @@ from dibs.artifacts.verbs import Artifacts
 from dibs.budgets import Budgets
 from dibs.coalescing import Coalescing, with_groups
 from dibs.deadletters import DeadLetters
-from dibs.errors import DibsError, Invalid, LeaseLost
+from dibs.errors import DibsError, Invalid, LeaseLost, Unavailable
 from dibs.escalating import Escalating
 from dibs.journal import Journal
 from dibs.locks import Locks
@@ -404,7 +404,7 @@ class Queue(
         if again:
             from dibs import keeping
 
-            lone = [claim for claim in again if not claim.group and settling.runs_commands(claim)]
+            lone = [claim for claim in again if not claim.group and _is_tested(claim)]
             await keeping.find(self.store, lone)
 
     async def _know_refs(self, claims: list[Claim]) -> None:
@@ -661,3 +661,11 @@ def _draw() -> float:
     import os
 
     return int.from_bytes(os.urandom(6)) / 2**48
+
+
+def _is_tested(claim: Claim) -> bool:
+    """Whether commands judge its work. Whose contract cannot be read here is told so when the work is completed."""
+    try:
+        return settling.runs_commands(claim)
+    except (Invalid, Unavailable):
+        return False

@@ -21,6 +21,7 @@ import pytest
 
 import dibs
 from dibs.artifacts.overflow import beneath
+from dibs.stores.following import Follower
 from dibs.stores.sqlite import SqliteStore, opening, turns
 from dibs.sync import drive
 from dibs.testing import FakeClock
@@ -55,7 +56,9 @@ def _is_sound(queue: dibs.SyncQueue, tasks: int) -> bool:
 
 
 def _writer(queue: Any) -> apsw.Connection:
-    store = beneath(queue.store if isinstance(queue, dibs.Queue) else queue.queue.store)
+    store: Any = beneath(queue.store if isinstance(queue, dibs.Queue) else queue.queue.store)
+    if isinstance(store, Follower):
+        store = store._store
     assert isinstance(store, SqliteStore)
     return store._engine._writer
 

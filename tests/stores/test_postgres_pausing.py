@@ -4,6 +4,7 @@ two clients do to them at once."""
 from __future__ import annotations
 
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -33,11 +34,12 @@ def test_the_function_says_of_every_ending_what_the_rule_says(postgres_url: str)
     async def check(queue: Queue) -> None:
         for outcome in Outcome:
             for reason in REASONS:
-                for counts in (True, False):
+                for counts, together in product((True, False), repeat=2):
                     said = await engine_of(queue).value(
-                        "SELECT dibs.verdict($1, $2, $3)", outcome.value, reason, counts
+                        "SELECT dibs.verdict($1, $2, $3, $4)", outcome.value, reason, counts, together
                     )
-                    assert said == breaker.verdict(outcome, reason, counts_attempt=counts), (outcome, reason, counts)
+                    right = breaker.verdict(outcome, reason, counts_attempt=counts, together=together)
+                    assert said == right, (outcome, reason, counts, together)
 
     on(postgres_url, check)
 

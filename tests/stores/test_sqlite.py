@@ -526,7 +526,7 @@ def test_a_thousand_behind_one_lock_are_parked_in_few_statements_and_cost_the_ne
         (budgets._ADD_UP, ('[["default", "budget:global:usd", 5, 0, 0]]',)),
         (budgets._GIVE_BACK, ("[[1, 1]]",)),
         (budgets._LANES, ("default", "budget:global:usd")),
-        (budgets._BEST, ("default", "budget:global:usd", 1, 100)),
+        (budgets._BEST, ("default", "budget:global:usd", 1, 100, 0)),
         (allotting._AT_WORK, ("default", "global")),
         (allotting._UNPARK, ("default", "budget:global:usd")),
         (locks._NOT_PASSED_OVER, ("[1]",)),

@@ -108,6 +108,10 @@ class Shelf(MutableMapping[K, V]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
+    def has_dropped(self, name: K) -> bool:
+        """Whether this step removed it."""
+        return self._written.get(name) is _GONE
+
     def is_changed(self) -> bool:
         """Whether this step wrote anything."""
         return bool(self._written)

@@ -136,7 +136,7 @@ class Tasks(Derived[str, Record]):
         if record is not None:
             asked = {} if was is None else {inquiry.id for inquiry in was.inquiries}
             for inquiry in record.inquiries:
-                if inquiry.id not in asked:
+                if inquiry.id not in asked or self._state.askers.has_dropped(inquiry.id):
                     self._state.askers[inquiry.id] = record.id
 
 
