@@ -95,6 +95,8 @@ class Tasks(Derived[str, Record]):
                 continue
             after = {} if record is None else layout.task_fields(record, state.lane_ids[record.lane])
             full = short.in_full(before)
+            if record is not None and record.inquiries:
+                self._note_questions(full, record)
             if after == full:
                 continue
             was = layout.task_record(full, state.lane_ids.lane) if full else None
@@ -133,11 +135,13 @@ class Tasks(Derived[str, Record]):
         for name, score in after.items():
             if before.get(name) != score or stood != stands:
                 yield ("ZADD", keys.order(name), repr(score), stands)
-        if record is not None:
-            asked = {} if was is None else {inquiry.id for inquiry in was.inquiries}
-            for inquiry in record.inquiries:
-                if inquiry.id not in asked or self._state.askers.has_dropped(inquiry.id):
-                    self._state.askers[inquiry.id] = record.id
+
+    def _note_questions(self, full: Fields, record: Record) -> None:
+        """Whose the questions are that are new, or came back with a task that was forgotten and added again."""
+        asked = sum(name.startswith(layout.INQUIRIES) for name in full)
+        for place, inquiry in enumerate(record.inquiries):
+            if place >= asked or self._state.askers.has_dropped(inquiry.id):
+                self._state.askers[inquiry.id] = record.id
 
 
 def cost_fields(project: str) -> tuple[bytes, bytes]:
