@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from dibs.model.ids import alone_in, dag_of
@@ -21,11 +22,13 @@ class _Families(Derived[str, list[Record]]):
         self._known: dict[str, list[Record]] = {}
         self._added: list[Command] = []
 
+    @abstractmethod
     def _key(self, name: str) -> str:
-        raise NotImplementedError
+        """Where the family of this name is kept."""
 
+    @abstractmethod
     def _name(self, record: Record) -> str:
-        raise NotImplementedError
+        """The name of a task's family."""
 
     def _load(self, name: str) -> list[Record]:
         if name not in self._known:

@@ -1,7 +1,8 @@
 """How records become hashes, and where a task is to be found.
 
-A field that has its default is not written. Scalars are plain text, so that scripts can read and change them; what has
-parts is JSON, each part of a collection a field of its own. `PREFIXES` says which field belongs to which collection.
+A field that has its default is not written. Scalars are plain text, for people who look; what has parts is JSON, each
+part of a collection a field of its own, after a letter that says which: steps, endings, inquiries, artifacts. What only
+quick scripts have touched is kept otherwise: `short` says how.
 """
 
 from __future__ import annotations
@@ -158,7 +159,6 @@ _NAMES = [(name.decode(), name, DEFAULTS[name.decode()]) for name in _SCALARS]
 """The fields of a task that are one value each: in Python, in Redis, and by default."""
 
 STEPS, ENDINGS, INQUIRIES, ARTIFACTS = b"j:", b"e:", b"q:", b"a:"
-PREFIXES = {STEPS: "journal", ENDINGS: "endings", INQUIRIES: "inquiries", ARTIFACTS: "artifacts"}
 
 
 def task_fields(record: Record, lane: int) -> Fields:
