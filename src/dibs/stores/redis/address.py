@@ -107,6 +107,11 @@ class Address:
         return naming.tag(self.namespace)
 
     @property
+    def is_plain(self) -> bool:
+        """Whether nothing stands between a call and its answer: no TLS, and nothing to wait for."""
+        return self.tls is None and self.confirmation is None
+
+    @property
     def confirmation(self) -> tuple[str | int, ...] | None:
         """The command that waits until the writes of this connection count; None: they count when they are answered.
 

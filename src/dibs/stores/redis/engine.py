@@ -14,6 +14,7 @@ from redis.connection import Connection, SSLConnection
 from dibs.errors import Unavailable
 from dibs.stores.redis import opening, trouble
 from dibs.stores.redis.scripting import Script, script
+from dibs.stores.redis.talking import Talk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -33,26 +34,18 @@ ANSWER_S = 60.0
 class Line:
     """One connection, in the hands of one step."""
 
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
+    def __init__(self, talk: Talk) -> None:
+        self._talk = talk
         self.is_in_doubt = False
         """Whether a script was sent that may have been run, and nobody has said so."""
 
     def send(self, commands: Sequence[Command]) -> list[Any]:
         """Ask several things in one round trip. An error is raised when all are read."""
-        connection = self._connection
-        connection.send_packed_command(connection.pack_commands(commands))
-        answers = [self._answer() for _ in commands]
+        answers = self._talk.ask(commands)
         for answer in answers:
             if isinstance(answer, Exception):
                 raise answer
         return answers
-
-    def _answer(self) -> Any:
-        try:
-            return self._connection.read_response()
-        except exceptions.ResponseError as error:
-            return error
 
     def call(self, script: Script, keys: Sequence[str], arguments: Sequence[str | bytes | int | float]) -> Any:
         """Run a script; where the server has forgotten it, send it again."""
@@ -78,7 +71,7 @@ class Engine:
         self._keys = keys
         self._host: tuple[str, int] | None = None
         self._pid = 0
-        self._idle: deque[Any] = deque()
+        self._idle: deque[Talk] = deque()
         self.seen: opening.Seen | None = None
         self.warnings: tuple[str, ...] = ()
         self.closed = False
@@ -93,31 +86,32 @@ class Engine:
         """A connection that has been greeted; it is put back unless something went wrong."""
         if self.closed:
             raise Unavailable("This store is closed: open it again.")
-        connection = self._take()
+        talk = self._take()
         try:
-            yield Line(connection)
+            yield Line(talk)
         except BaseException:
             # Whatever is on its way would be read as the answer to the next command.
-            connection.disconnect()
+            talk.close()
             raise
-        self._idle.append(connection)
+        self._idle.append(talk)
 
-    def _take(self) -> Any:
+    def _take(self) -> Talk:
         if self._pid != os.getpid():
             # After a fork these are the parent's.
             self._pid, self._idle = os.getpid(), deque()
-        while self._idle:
-            connection = self._idle.pop()
-            if connection._sock is not None:
-                return connection
+        return self._idle.pop() if self._idle else self.new_talk()
+
+    def new_talk(self) -> Talk:
+        """A connection that has been greeted, and that nobody else knows of."""
         connection = self.make_connection(self._host or self._find())
         try:
             connection.connect()
-            self._greet(Line(connection))
+            talk = Talk(connection, ANSWER_S)
+            self._greet(Line(talk))
         except BaseException:
             connection.disconnect()
             raise
-        return connection
+        return talk
 
     def _find(self) -> tuple[str, int]:
         """Where the server is that has the keys."""
@@ -179,7 +173,7 @@ class Engine:
     def drop(self) -> None:
         """Let go of all lines that nobody uses."""
         while self._idle:
-            self._idle.pop().disconnect()
+            self._idle.pop().close()
 
     def close(self) -> None:
         self.closed = True

@@ -19,12 +19,12 @@ PORTION = 500
 
 def packed(commands: Sequence[Command]) -> list[bytes]:
     """Arguments that each hold many commands."""
-    return [_array(_command(one) for one in commands[start : start + PORTION]) for start in _starts(commands)]
+    return [array(_command(one) for one in commands[start : start + PORTION]) for start in _starts(commands)]
 
 
-def packed_kinds(kinds: list[list[str | bytes | float]]) -> bytes:
-    """One argument that holds arrays of texts and numbers."""
-    return _array(_array(map(_value, kind)) for kind in kinds)
+def packed_kind(kind: list[str | bytes | float]) -> bytes:
+    """An array of texts and numbers."""
+    return array(map(_value, kind))
 
 
 def _value(value: str | bytes | float) -> bytes:
@@ -36,10 +36,11 @@ def _starts(commands: Sequence[Command]) -> range:
 
 
 def _command(command: Command) -> bytes:
-    return _array(_text(part) for part in command)
+    return array(_text(part) for part in command)
 
 
-def _array(parts: Iterable[bytes]) -> bytes:
+def array(parts: Iterable[bytes]) -> bytes:
+    """An array of what is packed."""
     found = list(parts)
     count = len(found)
     head = bytes((0x90 | count,)) if count < 16 else b"\xdd" + count.to_bytes(4)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct, field
@@ -24,17 +25,17 @@ from dibs.stores.ledger.snapshots import claim_of
 from dibs.stores.plain import is_typical, snapshots
 from dibs.stores.redis import layout
 from dibs.stores.redis.handing import Handing
-from dibs.stores.redis.packing import packed_kinds
+from dibs.stores.redis.packing import array, packed_kind
 from dibs.stores.redis.scripting import script
 from dibs.stores.specs import bare_spec_of
 from dibs.stores.standing import OPEN
-from dibs.stores.values import Claimed, LaneKey, Offer
+from dibs.stores.values import Claimed, Inserted, LaneKey, Offer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
+    from dibs.errors import DibsError
     from dibs.model.claim import Claim
-    from dibs.model.task import Task
     from dibs.stores.redis.engine import Engine, Line
     from dibs.stores.redis.keys import Keys
     from dibs.stores.redis.working import Working
@@ -42,10 +43,16 @@ if TYPE_CHECKING:
 
     Look = Callable[[Callable[[Any], Any]], Any]
 
+T = TypeVar("T")
+Arguments = list[str | bytes | int | float]
+
 MOST_AT_ONCE = 1000
 """How many tasks one script adds: nobody else is served meanwhile."""
+MOST_KNOWN = 1000
+"""How many agents and kinds of tasks are remembered."""
 NEVER = 1 << 62
 UNKNOWN = b"unknown"
+ANSWERS = (b"ok", b"done")
 _ASKS = 20
 """How often a script is told the newest gates before the ledger does it."""
 BUSY_S = 2.0
@@ -69,10 +76,45 @@ class Gates(Struct):
     completes: bool = False
     """Whether completing says nothing to breakers, providers and budgets."""
     ways: dict[Any, Way] = field(default_factory=dict)
+    kinds: dict[int, tuple[object, bytes]] = field(default_factory=dict)
+    """Kinds of tasks as `add.lua` takes them, by the id of a draft's kind: that is kept here, so it stays its id."""
+
+    def way(self, request: ClaimRequest, now: int) -> Way | None:
+        """What an agent may claim from, if that is known."""
+        way = self.ways.get(_asker(request))
+        return None if way is None or way.until <= now else way
+
+    def kind(self, draft: Draft) -> bytes | None:
+        """What tasks of a kind have in common; None: their lane is not known."""
+        known = self.kinds.get(id(draft.kind))
+        if known is not None:
+            return known[1]
+        number = self.numbers.get(draft.lane)
+        if number is None:
+            return None
+        packed = packed_kind(_kind(draft, number))
+        if len(self.kinds) >= MOST_KNOWN:
+            self.kinds.clear()
+        self.kinds[id(draft.kind)] = (draft.kind, packed)
+        return packed
+
+
+class Errand(Struct, Generic[T]):
+    """Something for a script to do."""
+
+    script: str
+    arguments: Callable[[Gates], Arguments | None]
+    """What to tell the script, with what is known; None: too little is."""
+    prepare: Callable[[], None]
+    """Find out more."""
+    read: Callable[[list[Any]], T | None]
+    """What its reply means; None: the ledger must do it."""
+    was_said: bool = False
+    """Whether the script may have run, and its answer was lost."""
 
 
 class Quick:
-    """The quick ways of one store. Each answers None where the ledger must."""
+    """The quick ways of one store. What they answer with None the ledger must do."""
 
     def __init__(
         self, engine: Engine, keys: Keys, step: Look, look: Look, now: Callable[[], int], *, fake: bool
@@ -87,41 +129,37 @@ class Quick:
         self._heard: dict[bytes, int] = {}
         """When agents that renew were last written down."""
 
-    # Adding
+    # Errands
 
-    def insert(self, drafts: list[Draft]) -> list[Task]:
-        """Add those that are ready at once, in order, until one portion cannot be; the tasks that were added."""
-        tasks: list[Task] = []
-        for start in range(0, len(drafts), MOST_AT_ONCE):
-            portion = drafts[start : start + MOST_AT_ONCE]
-            at = self._add(portion) if all(map(_is_usual, portion)) else None
-            if at is None:
-                break
-            tasks += snapshots(portion, at)
-        return tasks
+    def adding(self, drafts: list[Draft]) -> Errand[Inserted] | None:
+        """Add tasks that are ready at once: all, or none."""
+        if len(drafts) > MOST_AT_ONCE or not all(map(_is_usual, drafts)):
+            return None
 
-    def _add(self, drafts: list[Draft]) -> int | None:
-        def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
-            kinds: list[list[Any]] = []
-            known: dict[int, int] = {}
-            tasks: list[str | bytes | int | float] = [msgspec.json.encode([draft.task.id for draft in drafts])]
+        def arguments(gates: Gates) -> Arguments | None:
+            kinds: list[bytes] = []
+            places: dict[int, int] = {}
+            tasks: Arguments = []
             for draft in drafts:
-                place = known.get(id(draft.kind))
+                place = places.get(id(draft.kind))
                 if place is None:
-                    number = gates.numbers.get(draft.lane)
-                    if number is None:
-                        self._open_lanes(drafts)
+                    kind = gates.kind(draft)
+                    if kind is None:
                         return None
-                    kinds.append(_kind(draft, number))
-                    place = known[id(draft.kind)] = len(kinds)
+                    kinds.append(kind)
+                    place = places[id(draft.kind)] = len(kinds)
                 task = draft.task
                 tasks += (task.id, place, bare_spec_of(draft), bytes(draft.payload))
-            return [packed_kinds(kinds), *tasks]
+            return [array(kinds), msgspec.json.encode([draft.task.id for draft in drafts]), *tasks]
 
-        reply = self._call("add", arguments)
-        if reply is None:
-            return None
-        return int(float(reply[1]))
+        def read(reply: list[Any]) -> Inserted:
+            return Inserted(tasks=snapshots(drafts, int(reply[1])), existing=[False] * len(drafts))
+
+        def prepare() -> None:
+            self._open_lanes(drafts)
+            self._learn()
+
+        return Errand("add", arguments, prepare, read)
 
     def _open_lanes(self, drafts: list[Draft]) -> None:
         """Give lanes that are new their numbers."""
@@ -132,32 +170,40 @@ class Quick:
 
         self._step(open_lanes)
 
-    # Claiming
-
-    def claim(self, request: ClaimRequest) -> Claimed | None:
+    def claiming(self, request: ClaimRequest) -> Errand[Claimed] | None:
         """Hand out the best tasks of open lanes."""
         if request.claim_id is not None or request.limit < 1:
             return None
-
+        name = os.urandom(9).hex()
         models: dict[int, str] = {}
 
-        def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
-            way = self._way(gates, request)
-            if not way.lanes:
+        def arguments(gates: Gates) -> Arguments | None:
+            way = gates.way(request, self._now())
+            if way is None or not way.lanes:
                 return None
             models.update((number, model) for number, _, model in way.lanes)
-            lanes = [part for lane in way.lanes for part in lane]
+            parts = [part for lane in way.lanes for part in lane]
             start = "1" if request.start else ""
-            return [request.agent, request.limit, repr(request.lease_s), start, request.max_bytes, *lanes]
+            return [request.agent, request.limit, repr(request.lease_s), start, request.max_bytes, name, *parts]
 
-        reply = self._call("claim", arguments)
-        if reply is not None and reply[0] == b"done":
-            return self._claimed_before(request, reply[2])
-        if reply is None or len(reply) == 2:
-            # Nothing is there: the ledger knows when something will be.
-            return None
-        handing = Handing(request, int(reply[1]), self._gates.lanes, models)
-        return Claimed(claims=[handing.claim(values) for values in reply[2:]])
+        def read(reply: list[Any]) -> Claimed | None:
+            if reply[0] == b"done":
+                return self._claimed_before(request, reply[2])
+            if len(reply) == 2:
+                # Nothing is there: the ledger knows when something will be.
+                return None
+            handing = Handing(request, int(reply[1]), self._gates.lanes, models)
+            return Claimed(claims=[handing.claim(values) for values in reply[2:]])
+
+        def prepare() -> None:
+            self._learn_once()
+            gates = self._gates
+            if gates.way(request, self._now()) is None:
+                if len(gates.ways) >= MOST_KNOWN:
+                    gates.ways.clear()
+                gates.ways[_asker(request)] = self._look(lambda state: _way_of(state, request))
+
+        return Errand("claim", arguments, prepare, read)
 
     def _claimed_before(self, request: ClaimRequest, taken: bytes) -> Claimed:
         """What a claim took whose answer was lost on the way."""
@@ -169,23 +215,12 @@ class Quick:
 
         return Claimed(claims=self._look(held))
 
-    def _way(self, gates: Gates, request: ClaimRequest) -> Way:
-        name = (request.project, request.agent, request.capabilities, request.types, request.models)
-        way = gates.ways.get(name)
-        if way is None or way.until <= self._now():
-            if len(gates.ways) > 1000:
-                gates.ways.clear()
-            way = gates.ways[name] = self._look(lambda state: _way_of(state, request))
-        return way
-
-    # Renewing
-
-    def renew(self, renewals: Sequence[Renewal]) -> list[News] | None:
+    def renewing(self, renewals: Sequence[Renewal]) -> Errand[list[News | DibsError]] | None:
         """Extend leases. Whoever renews is heard of, too."""
         if not renewals or not all(_only_renews(renewal) for renewal in renewals):
             return None
 
-        def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
+        def arguments(gates: Gates) -> Arguments | None:
             if not gates.completes:
                 return None
             return [
@@ -194,11 +229,11 @@ class Quick:
                 for part in (renewal.task_id, renewal.fence, "" if renewal.lease_s is None else repr(renewal.lease_s))
             ]
 
-        reply = self._call("renew", arguments)
-        if reply is None or reply[0] == b"done":
-            return None
-        self._hear(renewals, reply[3::2])
-        return [News(lease_expires_at=from_micros(int(ends))) for ends in reply[2::2]]
+        def read(reply: list[Any]) -> list[News | DibsError]:
+            self._hear(renewals, reply[3::2])
+            return [News(lease_expires_at=from_micros(int(ends))) for ends in reply[2::2]]
+
+        return Errand("renew", arguments, self._learn_once, read)
 
     def _hear(self, renewals: Sequence[Renewal], agents: Sequence[bytes]) -> None:
         """Write down who was heard of, as often as that is worth writing."""
@@ -221,72 +256,87 @@ class Quick:
             self._heard.clear()
         self._heard.update(dict.fromkeys(late, now))
 
-    # Completing
-
-    def settle(self, settlements: Sequence[Settlement]) -> list[Settled] | None:
+    def completing(self, settlements: Sequence[Settlement]) -> Errand[list[Settled | DibsError]] | None:
         """Complete claims."""
         if not settlements or not all(settlement.is_simple for settlement in settlements):
             return None
 
-        def arguments(gates: Gates) -> list[str | bytes | int | float] | None:
-            if not gates.completes:
-                return None
-            return [part for settlement in settlements for part in _completion(settlement)]
+        def arguments(gates: Gates) -> Arguments | None:
+            return [part for each in settlements for part in _completion(each)] if gates.completes else None
 
-        if self._call("settle", arguments) is None:
-            return None
-        return [
-            Settled(
-                task_id=settlement.task_id,
-                fence=settlement.fence,
-                outcome=settlement.outcome,
-                status=settlement.next,
-                retry_at=None,
-            )
-            for settlement in settlements
-        ]
+        def read(_: list[Any]) -> list[Settled | DibsError]:
+            return [
+                Settled(
+                    task_id=settlement.task_id,
+                    fence=settlement.fence,
+                    outcome=settlement.outcome,
+                    status=settlement.next,
+                    retry_at=None,
+                )
+                for settlement in settlements
+            ]
 
-    # Scripts
+        return Errand("settle", arguments, self._learn_once, read)
 
-    def _call(self, name: str, arguments: Callable[[Gates], Any]) -> list[Any] | None:
-        """Run a script with what is known; None: the ledger must do it."""
-        me = os.urandom(9).hex()
-        learned, busy_s = 0, 0.0
+    # Running them
+
+    def run(self, errand: Errand[T]) -> T | None:
+        """Let the script do it, when it is told enough."""
+        learned, busy_s, prepared = 0, 0.0, False
         while True:
             # What is sent and its version belong together: another thread may learn something meanwhile.
             gates = self._gates
-            given = arguments(gates)
+            given = errand.arguments(gates)
             if given is None:
-                if learned or (name != "add" and gates.version != UNKNOWN):
+                if prepared:
                     return None
-                # A lane that nobody has told us of may be there by now.
-                self._learn()
-                learned += 1
+                errand.prepare()
+                prepared = True
                 continue
-            reply = self._engine.run(lambda line: self._say(line, name, gates.version, me, given))  # noqa: B023
-            if reply[0] in (b"ok", b"done"):
-                return reply
+            reply = self._engine.run(lambda line: self._say(line, errand, gates.version, given))  # noqa: B023
+            if reply[0] in ANSWERS:
+                return errand.read(reply)
             if reply[0] == b"slow" or learned > _ASKS or busy_s > BUSY_S:
                 return None
             if reply[0] == b"gates":
                 self._learn()
                 learned += 1
+                prepared = False
             else:
                 # Whoever has the turn is done in a few milliseconds.
                 time.sleep(0.0005)
                 busy_s += 0.0005
 
-    def _say(
-        self, line: Line, name: str, gates: bytes, me: str, given: Sequence[str | bytes | int | float]
-    ) -> list[Any]:
-        now = self._now() if self._fake else ""
-        reply: list[Any] = line.call(script(name), [self._keys.meta], [now, gates, me, *given])
-        if reply[0] in (b"ok", b"done"):
+    def _say(self, line: Line, errand: Errand[T], version: bytes, given: Arguments) -> list[Any]:
+        arguments = self._told(errand, version, given)
+        errand.was_said = True
+        reply: list[Any] = line.call(script(errand.script), [self._keys.meta], arguments)
+        errand.was_said = False
+        if reply[0] in ANSWERS:
             self._engine.confirm(line)
         return reply
 
+    def message(self, errand: Errand[T]) -> tuple[str | bytes | int | float, ...] | None:
+        """The command that runs the script, for somebody else to send; None: more must be known for that."""
+        gates = self._gates
+        given = errand.arguments(gates)
+        if given is None:
+            return None
+        return ("EVALSHA", script(errand.script).digest, 1, self._keys.meta, *self._told(errand, gates.version, given))
+
+    def _told(self, errand: Errand[T], version: bytes, given: Arguments) -> Arguments:
+        return [self._now() if self._fake else "", version, "1" if errand.was_said else "", *given]
+
+    def _learn_once(self) -> None:
+        if self._gates.version == UNKNOWN:
+            self._learn()
+
     def _learn(self) -> None:
         self._gates = self._look(_gates_of)
+
+
+def _asker(request: ClaimRequest) -> tuple[Any, ...]:
+    return (request.project, request.agent, request.capabilities, request.types, request.models)
 
 
 def _gates_of(state: Working) -> Gates:

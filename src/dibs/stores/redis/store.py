@@ -20,7 +20,7 @@ from dibs.stores.redis.hints import CONFIRM_S, Hints
 from dibs.stores.redis.keys import Keys
 from dibs.stores.redis.opening import LAYOUT, reasons_against
 from dibs.stores.redis.packing import packed
-from dibs.stores.redis.quick import Quick
+from dibs.stores.redis.quick import MOST_AT_ONCE, Quick
 from dibs.stores.redis.reading import Changed, Reader
 from dibs.stores.redis.scripting import script
 from dibs.stores.redis.working import Working
@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from dibs.model.claim import News, Settled
     from dibs.stores.ledger.state import State
     from dibs.stores.redis.engine import Line
+    from dibs.stores.redis.flying import Flights
+    from dibs.stores.redis.quick import Errand
     from dibs.stores.redis.reading import Command
-    from dibs.stores.values import Claimed, ClaimRequest, Renewal, Settlement
+    from dibs.stores.values import Claimed, ClaimRequest, Draft, Renewal, Settlement
 
 T = TypeVar("T")
 
@@ -64,6 +66,7 @@ class RedisStore(LedgerStore):
             self._engine, self._keys, self._take_step, self._take_look, self.now, fake=clock is not None
         )
         self._hints = Hints(self._engine, self._keys.channel)
+        self._flights: Flights | None = None
         self._threads: ThreadPoolExecutor | None = None
         self._pid = 0
 
@@ -73,6 +76,11 @@ class RedisStore(LedgerStore):
 
     async def connect(self) -> None:
         await self._do(self._connect)
+
+        if not self._blocking and self._address.is_plain:
+            from dibs.stores.redis.flying import Flights
+
+            self._flights = Flights(self._engine, self._quick, self._keys)
 
     def _connect(self) -> None:
         self._engine.connect()
@@ -208,43 +216,49 @@ class RedisStore(LedgerStore):
     async def insert(self, insertion: Insertion, connection: Any = None) -> Inserted:
         if connection is not None or not is_plain(insertion):
             return await super().insert(insertion, connection)
-        return await self._do(lambda: self._insert(insertion))
+        if len(insertion.drafts) > MOST_AT_ONCE:
+            return await self._do(lambda: self._insert(insertion.drafts))
+        return await self._errand(
+            self._quick.adding(insertion.drafts), lambda state: inserting.insert(state, insertion)
+        )
 
-    def _insert(self, insertion: Insertion) -> Inserted:
-        added = self._quick.insert(insertion.drafts)
-        rest = Insertion(drafts=insertion.drafts[len(added) :])
-        if not rest.drafts:
-            return Inserted(tasks=added, existing=[False] * len(added))
-        others = self._take_step(lambda state: inserting.insert(state, rest))
-        return Inserted(tasks=added + others.tasks, existing=[False] * len(added) + others.existing)
+    def _insert(self, drafts: list[Draft]) -> Inserted:
+        """Add many tasks, a portion at a time, so that others are served in between."""
+        inserted = Inserted(tasks=[], existing=[])
+        for start in range(0, len(drafts), MOST_AT_ONCE):
+            portion = Insertion(drafts=drafts[start : start + MOST_AT_ONCE])
+            found = self._run(self._quick.adding(portion.drafts), lambda state: inserting.insert(state, portion))  # noqa: B023
+            inserted.tasks += found.tasks
+            inserted.existing += found.existing
+        return inserted
 
     async def claim(self, request: ClaimRequest) -> Claimed:
-        return await self._do(lambda: self._claim(request))
-
-    def _claim(self, request: ClaimRequest) -> Claimed:
-        found = self._quick.claim(request)
-        return self._take_step(lambda state: claiming.claim(state, request)) if found is None else found
+        return await self._errand(self._quick.claiming(request), lambda state: claiming.claim(state, request))
 
     async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
-        return await self._do(lambda: self._renew(renewals))
-
-    def _renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
-        found = self._quick.renew(renewals)
-        if found is None:
-            ids = [renewal.task_id for renewal in renewals]
-            return self._take_step(lambda state: settling.renew_all(state, renewals), ids)
-        return [*found]
+        ids = [renewal.task_id for renewal in renewals]
+        return await self._do(
+            lambda: self._run(self._quick.renewing(renewals), lambda state: settling.renew_all(state, renewals), ids)
+        )
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
-        return await self._do(lambda: self._settle(settlements))
+        ids = [each.task_id for each in settlements]
+        return await self._errand(
+            self._quick.completing(settlements), lambda state: settling.settle_all(state, settlements), ids
+        )
 
-    def _settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
-        found = self._quick.settle(settlements)
-        if found is None:
-            return self._take_step(
-                lambda state: settling.settle_all(state, settlements), [each.task_id for each in settlements]
-            )
-        return [*found]
+    async def _errand(self, errand: Errand[T] | None, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
+        """Done by a script at once; if it cannot be, as `_run` does it."""
+        if errand is not None and self._flights is not None:
+            found = await self._flights.run(errand)
+            if found is not None:
+                return found
+        return await self._do(lambda: self._run(errand, step, tasks))
+
+    def _run(self, errand: Errand[T] | None, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
+        """Done by a script; by the ledger, if it cannot be."""
+        found = None if errand is None else self._quick.run(errand)
+        return self._take_step(step, tasks) if found is None else found
 
     # Time
 
@@ -281,24 +295,28 @@ class RedisStore(LedgerStore):
     # Waiting and living
 
     async def news(self) -> int:
-        return await self._do(self._news)
+        heard = None if self._flights is None else self._flights.heard
+        return await self._do(self._news) if heard is None else heard
 
     def _news(self) -> int:
         return int(self._engine.run(lambda line: line.send([("HGET", self._keys.meta, "version")])[0]) or 0)
 
     async def wait_for_news(self, since: int, timeout_s: float) -> int:
         until = time.monotonic() + timeout_s
+        heard = None if self._flights is None else await self._flights.wait_for_news(since, until)
+        if heard is not None:
+            return heard
         await self._do(self._hints.listen)
         while True:
-            heard = self._hints.count
-            news = await self.news()
+            count = self._hints.count
+            news = await self._do(self._news)
             left_s = until - time.monotonic()
             if news != since or left_s <= 0:
                 return news
             if self._blocking:
-                self._hints.block(heard, min(left_s, CONFIRM_S))
+                self._hints.block(count, min(left_s, CONFIRM_S))
             else:
-                await self._hints.sleep(heard, min(left_s, CONFIRM_S))
+                await self._hints.sleep(count, min(left_s, CONFIRM_S))
 
     async def check(self) -> list[str]:
         seen = await self._do(self._engine.look)
@@ -323,6 +341,8 @@ class RedisStore(LedgerStore):
 
     async def close(self) -> None:
         self._hints.close()
+        if self._flights is not None:
+            self._flights.close()
         if self._threads is not None:
             self._threads.shutdown(wait=True)
             self._threads = None

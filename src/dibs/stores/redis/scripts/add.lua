@@ -6,24 +6,30 @@
 --         what its tasks have in common, `kind` being how they are counted
 --       5 the ids of all tasks, as a JSON array
 --       6… for each task: its id, the number of its kind, its specification, its payload
--- Reply {'ok', now} | {'slow'} (an id is taken) | see common
+-- Reply {'ok', when} | {'slow'} (an id is taken) | see common
 local keys = {}
 for i = 6, #ARGV, 4 do
   keys[#keys + 1] = prefix .. 't:' .. ARGV[i]
 end
 if how_many_exist(keys) > 0 then
-  return {'slow'}
+  -- Said before, it has happened: the ids are this caller's.
+  local seen = redis.call('HMGET', keys[1], 'new', 'created_at')
+  if ARGV[3] == '' or not (seen[1] or seen[2]) then
+    return {'slow'}
+  end
+  return {'ok', seen[2] or whole(cmsgpack.unpack(seen[1])[3])}
 end
-begin()
+local hindered = hindrance()
+if hindered then
+  return hindered
+end
+begin(2 * #keys, #keys)
 local kinds = cmsgpack.unpack(ARGV[4])
 for _, kind in ipairs(kinds) do
-  kind.rank = kind[3] + kind[2] * minutes
-  kind.score = exact(kind.rank)
-  kind.added = 0
+  kind.score = exact(kind[3] + kind[2] * minutes)
+  kind.by_rank, kind.by_age = {}, {}
 end
-local number = redis.call('HINCRBY', KEYS[1], 'number', #keys) - #keys
 local all = {}
-local sets, put = gathered()
 for place, key in ipairs(keys) do
   number = number + 1
   local i = 2 + 4 * place
@@ -31,18 +37,17 @@ for place, key in ipairs(keys) do
   redis.call('HSET', key, 'new', cmsgpack.pack({number, kind[1], now, kind.score, kind[4]}), 'spec', ARGV[i + 2],
     'payload', ARGV[i + 3], unpack(kind, 5))
   local stands = string.format('%015d:%s:%s', number, kind[1], id)
-  all[#all + 1] = number
-  all[#all + 1] = id
-  put('lane:' .. kind[1], kind.score, stands)
-  put('ready:' .. kind[1], at, stands)
-  kind.added = kind.added + 1
+  local last = 2 * place
+  all[last - 1], all[last] = number, id
+  last = #kind.by_rank
+  kind.by_rank[last + 1], kind.by_rank[last + 2] = kind.score, stands
+  kind.by_age[last + 1], kind.by_age[last + 2] = at, stands
 end
 each('ZADD', prefix .. 'all', all)
-for name, parts in pairs(sets) do
-  each('ZADD', order(name), parts)
-end
 for _, kind in ipairs(kinds) do
-  count(kind[4], 'ready', kind.added)
+  each('ZADD', order('lane:' .. kind[1]), kind.by_rank)
+  each('ZADD', order('ready:' .. kind[1]), kind.by_age)
+  count(kind[4], 'ready', #kind.by_rank / 2)
 end
-finish('["task.added","task.ready"]', 2, 'null', ARGV[5], #keys)
+finish('["task.added","task.ready"]', 2 * #keys, 'null', ARGV[5])
 return {'ok', at}

@@ -2,15 +2,27 @@
 --
 -- KEYS  1 meta
 -- ARGV  1-3 see common  4 the agent  5 how many  6 for how long, in seconds  7 '1': start them
---       8 how many bytes all payloads may have  9… for each lane: its number, boost, and the model for its tasks ('')
--- Reply {'ok', now, {new, spec, payload, priority, timeout_s, expects, depth, fence}, …} | {'ok', now} (nothing)
+--       8 how many bytes all payloads may have  9 the name of this claim
+--       10… for each lane: its number, boost, and the model for its tasks ('')
+-- Reply {'done', when, the ids that this very claim took before} | {'ok', now, {new, spec, payload, priority, timeout_s, expects, depth, fence}, …} | {'ok', now} (nothing)
 --       | {'slow'} | see common
+-- First of all: who asks again after an answer was lost must not be told anything else; nor may a claim that was slow to
+-- arrive take anything after it was repeated.
+local name = ARGV[9]
+local done = redis.call('ZSCORE', prefix .. 'done', name)
+if done then
+  return {'done', done, redis.call('HGET', prefix .. 'taken', name)}
+end
+local hindered = hindrance()
+if hindered then
+  return hindered
+end
 local agent, most, starts = ARGV[4], tonumber(ARGV[5]), ARGV[7] == '1'
 local room = tonumber(ARGV[8])
 
 -- The heads of all lanes, by effective priority; equal ones in the order of insertion.
 local heads = {}
-for i = 9, #ARGV, 3 do
+for i = 10, #ARGV, 3 do
   local lane = ARGV[i]
   local shift = tonumber(ARGV[i + 1]) * minutes
   local found = redis.call('ZRANGE', order('lane:' .. lane), 0, most - 1, 'WITHSCORES')
@@ -21,7 +33,7 @@ end
 if #heads == 0 then
   return {'ok', at}
 end
-if #ARGV > 11 then
+if #ARGV > 12 then
   table.sort(heads, function(a, b)
     if a[1] ~= b[1] then
       return a[1] < b[1]
@@ -56,8 +68,15 @@ if how_many_exist(ties) > 0 then
   return {'slow'}
 end
 
-begin()
-local fence = math.max(1, tonumber(redis.call('HGET', KEYS[1], 'floor') or '0'))
+local events = (starts and 2 or 1) * #chosen
+begin(events, 0)
+redis.call('ZADD', prefix .. 'done', at, name)
+local old = redis.call('ZRANGEBYSCORE', prefix .. 'done', '-inf', whole(now - MINUTE), 'LIMIT', 0, 10)
+if #old > 0 then
+  redis.call('ZREM', prefix .. 'done', unpack(old))
+  redis.call('HDEL', prefix .. 'taken', unpack(old))
+end
+local fence = math.max(1, tonumber(known[5] or 0))
 local ends = now + seconds(tonumber(ARGV[6]))
 local status = starts and 'running' or 'claimed'
 local reply, names, leases = {'ok', at}, {}, {}
@@ -81,6 +100,6 @@ for name, parts in pairs(sets) do
 end
 each('ZADD', order('leases'), leases)
 local ids = '[' .. table.concat(names, ',') .. ']'
-redis.call('HSET', prefix .. 'taken', ARGV[3], ids)
-finish(starts and '["task.claimed","task.started"]' or '["task.claimed"]', starts and 2 or 1, cjson.encode(agent), ids, #names)
+redis.call('HSET', prefix .. 'taken', name, ids)
+finish(starts and '["task.claimed","task.started"]' or '["task.claimed"]', events, cjson.encode(agent), ids)
 return reply

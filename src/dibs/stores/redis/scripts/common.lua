@@ -2,9 +2,8 @@
 --
 -- KEYS  1 meta
 -- ARGV  1 now in micros ('' : by the server's clock)  2 the version of the gates that the caller knows
---       3 the name of this write
--- Reply {'done', when, what was taken} (this very write was committed before) | {'busy'} (it is another's turn)
---       | {'gates'} (look at lanes and gates again)
+--       3 '1': this was said before, and its answer was lost
+-- Reply {'busy'} (it is another's turn) | {'gates'} (look at lanes and gates again)
 --
 -- A quick script looks at everything before it writes anything. When it meets what only the ledger can judge it
 -- replies 'slow', and nothing has happened. What a call to the server costs is mostly the call: many tasks share one
@@ -18,16 +17,17 @@ if not now then
 end
 local at = string.format('%.0f', now)
 
--- First of all: who asks again after an answer was lost must not be told anything else.
-local done = redis.call('ZSCORE', prefix .. 'done', ARGV[3])
-if done then
-  return {'done', done, redis.call('HGET', prefix .. 'taken', ARGV[3])}
-end
-if redis.call('EXISTS', prefix .. 'turn') == 1 then
-  return {'busy'}
-end
-if (redis.call('HGET', KEYS[1], 'gates') or '') ~= ARGV[2] then
-  return {'gates'}
+local known = redis.call('HMGET', KEYS[1], 'gates', 'version', 'number', 'seq', 'floor')
+local version, number, seq = (known[2] or 0) + 1, tonumber(known[3] or 0), tonumber(known[4] or 0)
+
+-- Why nothing can be done just now, if so.
+local function hindrance()
+  if redis.call('EXISTS', prefix .. 'turn') == 1 then
+    return {'busy'}
+  end
+  if (known[1] or '') ~= ARGV[2] then
+    return {'gates'}
+  end
 end
 
 local MINUTE = 60000000
@@ -94,26 +94,20 @@ local function count(kind, status, by)
   counted[name] = (counted[name] or 0) + by
 end
 
--- The first write: it fails when memory is full, and then nothing is half-written.
-local function begin()
-  redis.call('HINCRBY', KEYS[1], 'version', 1)
-  redis.call('ZADD', prefix .. 'done', at, ARGV[3])
-  local old = redis.call('ZRANGEBYSCORE', prefix .. 'done', '-inf', whole(now - MINUTE), 'LIMIT', 0, 10)
-  if #old > 0 then
-    redis.call('ZREM', prefix .. 'done', unpack(old))
-    redis.call('HDEL', prefix .. 'taken', unpack(old))
-  end
+-- The first write: it fails when memory is full, and then nothing is half-written. Writing costs most of all, so the
+-- numbers of this namespace are written at once: for so many events, and so many new tasks.
+local function begin(events, tasks)
+  redis.call('HSET', KEYS[1], 'version', whole(version), 'number', whole(number + tasks), 'seq', whole(seq + events))
 end
 
 -- The last: what happened, `types` (JSON) to each of so many `items` (JSON), by an agent or nobody.
-local function finish(types, kinds, agent, items, many)
-  local seq = redis.call('HINCRBY', KEYS[1], 'seq', kinds * many)
+local function finish(types, events, agent, items)
   local groups = '[[' .. types .. ',' .. at .. ',' .. agent .. ',null,' .. items .. ']]'
-  redis.call('XADD', prefix .. 'events', whole(seq) .. '-0', 'n', kinds * many, 'groups', groups)
+  redis.call('XADD', prefix .. 'events', whole(seq + events) .. '-0', 'n', events, 'groups', groups)
   for name, by in pairs(counted) do
     if by ~= 0 then
       redis.call('HINCRBY', prefix .. 'counts', name, by)
     end
   end
-  redis.call('PUBLISH', prefix .. 'news', '')
+  redis.call('PUBLISH', prefix .. 'news', whole(version))
 end

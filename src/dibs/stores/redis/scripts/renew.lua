@@ -3,6 +3,10 @@
 -- KEYS  1 meta
 -- ARGV  1-3 see common  4… for each claim: the id of its task, its fence, for how long in seconds ('' : as before)
 -- Reply {'ok', now, when the lease ends, its agent, …} | {'slow'} | see common
+local hindered = hindrance()
+if hindered then
+  return hindered
+end
 local found = {}
 for i = 4, #ARGV, 3 do
   local seen = redis.call('HMGET', prefix .. 't:' .. ARGV[i], 'new', 'claim', 'end')
@@ -15,7 +19,7 @@ for i = 4, #ARGV, 3 do
   end
   found[#found + 1] = {new = cmsgpack.unpack(seen[1]), claim = claim}
 end
-begin()
+begin(0, 0)
 local reply, leases = {'ok', at}, {}
 for place, seen in ipairs(found) do
   local i = 3 * place + 1
@@ -29,5 +33,4 @@ for place, seen in ipairs(found) do
   reply[#reply + 1] = claim[3]
 end
 each('ZADD', order('leases'), leases)
-redis.call('PUBLISH', prefix .. 'news', '')
 return reply

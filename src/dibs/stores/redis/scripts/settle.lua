@@ -5,6 +5,10 @@
 --       4… for each claim: the id of its task, its fence, how it is recognised again, the output (''),
 --         the decision (''), the data of its event ('' or JSON)
 -- Reply {'ok', now} | {'slow'} | see common
+local hindered = hindrance()
+if hindered then
+  return hindered
+end
 local found, met, ties = {}, {}, {}
 local agent
 for i = 4, #ARGV, 6 do
@@ -28,7 +32,7 @@ if how_many_exist(ties) > 0 then
   return {'slow'}
 end
 
-begin()
+begin(#found, 0)
 local items, over, ended = {}, {}, {}
 for place, seen in ipairs(found) do
   local i = 6 * place - 2
@@ -54,5 +58,5 @@ for place, seen in ipairs(found) do
 end
 each('ZREM', order('leases'), over)
 each('ZADD', order('ended'), ended)
-finish('["task.completed"]', 1, cjson.encode(agent), '[' .. table.concat(items, ',') .. ']', #items)
+finish('["task.completed"]', #found, cjson.encode(agent), '[' .. table.concat(items, ',') .. ']')
 return {'ok', at}
