@@ -131,7 +131,7 @@ class Flights:
         if reply is None or reply[0] == b"done":
             return None
         errand.was_said = False
-        return errand.read(reply) if reply[0] == b"ok" else None
+        return errand.read(reply) if reply[0] in (b"ok", b"idle") else None
 
     async def _asked(self, flight: Flight, command: Command) -> Any:
         """The answer; None: there is none from here."""

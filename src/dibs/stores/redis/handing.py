@@ -36,7 +36,7 @@ class Handing:
 
     def claim(self, values: list[Any]) -> Claim:
         """A task as the script showed it."""
-        new, spec, payload, points, timeout_s, expects, depth, fence = values
+        new, spec, payload, also, fence = values
         added = short.new_of(new)
         number = int(added.lane)
         task = _task.decode(b'{"payload":%b,%b' % (payload, spec[1:]))
@@ -50,12 +50,15 @@ class Handing:
         task.claimed_at = task.updated_at = self._at
         if self._request.start:
             task.started_at = self._at
-        if points is not None:
-            task.priority = float(points)
-        if expects is not None:
-            task.expects = msgspec.json.decode(expects)
-        if depth is not None:
-            task.depth = int(depth)
+        timeout_s = None
+        if also is not None:
+            known = short.also_of(also)
+            task.priority = float(known.get(b"priority", task.priority))
+            task.depth = int(known.get(b"depth", task.depth))
+            if b"expects" in known:
+                task.expects = msgspec.json.decode(known[b"expects"])
+            if b"timeout_s" in known:
+                timeout_s = float(known[b"timeout_s"])
         return Claim(
             task=task,
             fence=task.fence,
@@ -63,7 +66,7 @@ class Handing:
             model=self._models[number] or None,
             lease_s=self._request.lease_s,
             lease_expires_at=self._ends_at,
-            timeout_s=None if timeout_s is None else float(timeout_s),
+            timeout_s=timeout_s,
         )
 
     def _instant(self, micros: int) -> datetime:

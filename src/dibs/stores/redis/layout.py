@@ -169,7 +169,7 @@ def task_fields(record: Record, lane: int) -> Fields:
         if value is not None and value != default:
             fields[key] = written(value)
     fields[b"lane"] = b"%d" % lane
-    fields[b"kind"] = kind_of(record.spec)
+    fields[b"kind"] = kind_of(record.spec.project, record.spec.type)
     fields[b"spec"] = spec_of(record.spec, None).encode()
     if record.spec.escalations:
         fields[b"escalations"] = encode(record.spec.escalations)
@@ -192,9 +192,9 @@ def task_fields(record: Record, lane: int) -> Fields:
     return fields
 
 
-def kind_of(task: Task) -> bytes:
-    """How a task is counted, but for its status: the beginning of a field of `counts`."""
-    return encode((task.project, task.type))[:-1] + b","
+def kind_of(project: str, type: str) -> bytes:
+    """How tasks of a type are counted, but for their status: the beginning of a field of `counts`."""
+    return encode((project, type))[:-1] + b","
 
 
 def task_record(fields: Mapping[bytes, bytes], lanes: Callable[[int], LaneKey]) -> Record:

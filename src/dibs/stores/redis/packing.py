@@ -22,9 +22,9 @@ def packed(commands: Sequence[Command]) -> list[bytes]:
     return [array(_command(one) for one in commands[start : start + PORTION]) for start in _starts(commands)]
 
 
-def packed_kind(kind: list[str | bytes | float]) -> bytes:
+def packed_values(values: list[str | bytes | float]) -> bytes:
     """An array of texts and numbers."""
-    return array(map(_value, kind))
+    return array(map(_value, values))
 
 
 def _value(value: str | bytes | float) -> bytes:

@@ -25,7 +25,7 @@ from dibs.stores.ledger.snapshots import claim_of
 from dibs.stores.plain import is_typical, snapshots
 from dibs.stores.redis import layout
 from dibs.stores.redis.handing import Handing
-from dibs.stores.redis.packing import array, packed_kind
+from dibs.stores.redis.packing import array, packed_values
 from dibs.stores.redis.scripting import script
 from dibs.stores.specs import bare_spec_of
 from dibs.stores.standing import OPEN
@@ -52,7 +52,7 @@ MOST_KNOWN = 1000
 """How many agents and kinds of tasks are remembered."""
 NEVER = 1 << 62
 UNKNOWN = b"unknown"
-ANSWERS = (b"ok", b"done")
+ANSWERS = (b"ok", b"idle", b"done")
 _ASKS = 20
 """How often a script is told the newest gates before the ledger does it."""
 BUSY_S = 2.0
@@ -60,11 +60,13 @@ BUSY_S = 2.0
 
 
 class Way(Struct):
-    """What an agent claims from: (lane, boost, model) each. None: its claims are the ledger's."""
+    """What an agent claims from: (lane, boost, model, kind) each. None: its claims are the ledger's."""
 
-    lanes: list[tuple[int, float, str]] | None
+    lanes: list[tuple[int, float, str, bytes]] | None
     until: int
     """When this must be looked at again."""
+    knows_next: bool = False
+    """Whether nothing but what is due in these lanes can change that they are empty."""
 
 
 class Gates(Struct):
@@ -92,7 +94,7 @@ class Gates(Struct):
         number = self.numbers.get(draft.lane)
         if number is None:
             return None
-        packed = packed_kind(_kind(draft, number))
+        packed = packed_values(_kind(draft, number))
         if len(self.kinds) >= MOST_KNOWN:
             self.kinds.clear()
         self.kinds[id(draft.kind)] = (draft.kind, packed)
@@ -176,12 +178,15 @@ class Quick:
             return None
         name = os.urandom(9).hex()
         models: dict[int, str] = {}
+        knows_next = False
 
         def arguments(gates: Gates) -> Arguments | None:
             way = gates.way(request, self._now())
             if way is None or not way.lanes:
                 return None
-            models.update((number, model) for number, _, model in way.lanes)
+            nonlocal knows_next
+            knows_next = way.knows_next
+            models.update((number, model) for number, _, model, _ in way.lanes)
             parts = [part for lane in way.lanes for part in lane]
             start = "1" if request.start else ""
             return [request.agent, request.limit, repr(request.lease_s), start, request.max_bytes, name, *parts]
@@ -189,9 +194,11 @@ class Quick:
         def read(reply: list[Any]) -> Claimed | None:
             if reply[0] == b"done":
                 return self._claimed_before(request, reply[2])
-            if len(reply) == 2:
-                # Nothing is there: the ledger knows when something will be.
-                return None
+            if reply[0] == b"idle":
+                if not knows_next:
+                    return None
+                due_in = None if reply[2] == b"" else max(0.0, (int(reply[2]) - int(reply[1])) / 1_000_000)
+                return Claimed(next_due_in=due_in)
             handing = Handing(request, int(reply[1]), self._gates.lanes, models)
             return Claimed(claims=[handing.claim(values) for values in reply[2:]])
 
@@ -374,12 +381,18 @@ def _way_of(state: Working, request: ClaimRequest) -> Way:
         return Way(None, state.now)
     open = set(ways.lanes)
     lanes = [
-        (number, lane.boost, matching.choose_model(providers.open_models(state, lane), request.models) or "")
+        (
+            number,
+            lane.boost,
+            matching.choose_model(providers.open_models(state, lane), request.models) or "",
+            layout.kind_of(lane.project, lane.type),
+        )
         for lane in served
         if (number := state.lane_ids[lane]) in open
     ]
     heard_until = known.heard_at + int(agent_rules.HEARD_EVERY_S * 1_000_000)
-    return Way(lanes, heard_until if changes_at is None else min(heard_until, changes_at))
+    knows_next = not ways.watched and ways.opens_at is None and ways.limited_until is None
+    return Way(lanes, heard_until if changes_at is None else min(heard_until, changes_at), knows_next)
 
 
 def _is_usual(draft: Draft) -> bool:
@@ -391,16 +404,17 @@ def _is_usual(draft: Draft) -> bool:
 def _kind(draft: Draft, lane: int) -> list[Any]:
     """What tasks of a kind have in common, as `add.lua` takes it."""
     task = draft.task
-    common: list[Any] = [str(lane), draft.lane.boost, task.priority, layout.kind_of(task)]
+    also: list[str | bytes | float] = []
     if task.priority != 50.0:
-        common += ("priority", repr(task.priority))
+        also += ("priority", repr(task.priority))
     if task.timeout is not None:
-        common += ("timeout_s", repr(task.timeout))
+        also += ("timeout_s", repr(task.timeout))
     if task.depth:
-        common += ("depth", str(task.depth))
+        also += ("depth", str(task.depth))
     if task.expects is not None:
-        common += ("expects", msgspec.json.encode(task.expects))
-    return common
+        also += ("expects", msgspec.json.encode(task.expects))
+    kind = layout.kind_of(task.project, task.type)
+    return [str(lane), draft.lane.boost, task.priority, kind, *([packed_values(also)] if also else ())]
 
 
 def _only_renews(renewal: Renewal) -> bool:

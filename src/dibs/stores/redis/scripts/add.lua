@@ -2,8 +2,8 @@
 --
 -- KEYS  1 meta
 -- ARGV  1-3 see common
---       4 kinds: an array of {lane, boost, priority, kind, field, value, field, value …} (MessagePack);
---         what its tasks have in common, `kind` being how they are counted
+--       4 kinds: an array of {lane, boost, priority, kind, also} (MessagePack): what its tasks have in common, `kind`
+--         being how they are counted, and `also` what is not as usual, if anything
 --       5 the ids of all tasks, as a JSON array
 --       6… for each task: its id, the number of its kind, its specification, its payload
 -- Reply {'ok', when} | {'slow'} (an id is taken) | see common
@@ -27,6 +27,7 @@ begin(2 * #keys, #keys)
 local kinds = cmsgpack.unpack(ARGV[4])
 for _, kind in ipairs(kinds) do
   kind.score = exact(kind[3] + kind[2] * minutes)
+  kind.also = kind[5] and {'also', kind[5]} or {}
   kind.by_rank, kind.by_age = {}, {}
 end
 local all = {}
@@ -35,7 +36,7 @@ for place, key in ipairs(keys) do
   local i = 2 + 4 * place
   local id, kind = ARGV[i], kinds[tonumber(ARGV[i + 1])]
   redis.call('HSET', key, 'new', cmsgpack.pack({number, kind[1], now, kind.score, kind[4]}), 'spec', ARGV[i + 2],
-    'payload', ARGV[i + 3], unpack(kind, 5))
+    'payload', ARGV[i + 3], unpack(kind.also))
   local stands = string.format('%015d:%s:%s', number, kind[1], id)
   local last = 2 * place
   all[last - 1], all[last] = number, id

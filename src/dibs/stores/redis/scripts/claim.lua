@@ -3,9 +3,10 @@
 -- KEYS  1 meta
 -- ARGV  1-3 see common  4 the agent  5 how many  6 for how long, in seconds  7 '1': start them
 --       8 how many bytes all payloads may have  9 the name of this claim
---       10… for each lane: its number, boost, and the model for its tasks ('')
--- Reply {'done', when, the ids that this very claim took before} | {'ok', now, {new, spec, payload, priority, timeout_s, expects, depth, fence}, …} | {'ok', now} (nothing)
---       | {'slow'} | see common
+--       10… for each lane: its number, boost, the model for its tasks (''), and how these are counted
+-- Reply {'ok', now, {new, spec, payload, also, fence}, …}
+--       | {'idle', now, when something will be due in these lanes ('' : nothing will)}
+--       | {'done', when, the ids that this very claim took before} | {'slow'} | see common
 -- First of all: who asks again after an answer was lost must not be told anything else; nor may a claim that was slow to
 -- arrive take anything after it was repeated.
 local name = ARGV[9]
@@ -17,29 +18,56 @@ local hindered = hindrance()
 if hindered then
   return hindered
 end
+local AHEAD = 100
 local agent, most, starts = ARGV[4], tonumber(ARGV[5]), ARGV[7] == '1'
 local room = tonumber(ARGV[8])
 
 -- The heads of all lanes, by effective priority; equal ones in the order of insertion.
-local heads = {}
-for i = 10, #ARGV, 3 do
+local heads, lanes = {}, {}
+for i = 10, #ARGV, 4 do
   local lane = ARGV[i]
   local shift = tonumber(ARGV[i + 1]) * minutes
   local found = redis.call('ZRANGE', order('lane:' .. lane), 0, most - 1, 'WITHSCORES')
+  lanes[lane] = {number = lane, model = ARGV[i + 2], kind = ARGV[i + 3], members = {}}
   for j = 1, #found, 2 do
-    heads[#heads + 1] = {found[j + 1] - shift, found[j], lane, ARGV[i + 2]}
+    heads[#heads + 1] = {found[j + 1] - shift, found[j], lanes[lane]}
   end
 end
 if #heads == 0 then
-  return {'ok', at}
+  -- What comes next is the first in these lanes that is due, or whose lease ends: usually among the first of all.
+  local next = ''
+  for _, name in ipairs({'due', 'leases'}) do
+    local first = redis.call('ZRANGE', order(name), 0, AHEAD - 1, 'WITHSCORES')
+    local found = false
+    for j = 1, #first, 2 do
+      if lanes[string.match(first[j], '^%d+:(%d+):')] then
+        next, found = math.min(next == '' and first[j + 1] or next, first[j + 1]), true
+        break
+      end
+    end
+    if not found and #first == 2 * AHEAD then
+      return {'slow'}
+    end
+  end
+  return {'idle', at, next == '' and '' or whole(next)}
 end
-if #ARGV > 12 then
+if #ARGV > 13 then
   table.sort(heads, function(a, b)
     if a[1] ~= b[1] then
       return a[1] < b[1]
     end
     return a[2] < b[2]
   end)
+end
+
+-- How long a task may run, from what its kind has besides.
+local function timeout_in(also)
+  local parts = cmsgpack.unpack(also)
+  for i = 1, #parts, 2 do
+    if parts[i] == 'timeout_s' then
+      return tonumber(parts[i + 1])
+    end
+  end
 end
 
 -- Look at them.
@@ -49,9 +77,9 @@ for _, head in ipairs(heads) do
   if #chosen >= most then
     break
   end
-  local id = string.sub(head[2], 18 + #head[3])
+  local id = string.sub(head[2], 18 + #head[3].number)
   local key = prefix .. 't:' .. id
-  local seen = redis.call('HMGET', key, 'new', 'spec', 'payload', 'priority', 'timeout_s', 'expects', 'depth')
+  local seen = redis.call('HMGET', key, 'new', 'spec', 'payload', 'also')
   if not seen[1] then
     return {'slow'}
   end
@@ -80,23 +108,24 @@ local fence = math.max(1, tonumber(known[5] or 0))
 local ends = now + seconds(tonumber(ARGV[6]))
 local status = starts and 'running' or 'claimed'
 local reply, names, leases = {'ok', at}, {}, {}
-local sets, take = gathered()
 for i, seen in ipairs(chosen) do
   local lane, stands = seen.head[3], seen.head[2]
-  local timeout = starts and seen[5] and now + seconds(tonumber(seen[5])) or false
-  redis.call('HSET', seen.key, 'claim', cmsgpack.pack({status, fence, agent, ARGV[6], ends, now, timeout, seen.head[4]}))
-  take('lane:' .. lane, stands)
-  take('ready:' .. lane, stands)
-  leases[#leases + 1] = whole(timeout and math.min(ends, timeout) or ends)
-  leases[#leases + 1] = stands
-  local kind = cmsgpack.unpack(seen[1])[5]
-  count(kind, 'ready', -1)
-  count(kind, status, 1)
-  names[#names + 1] = cjson.encode(seen.id)
-  reply[#reply + 1] = {seen[1], seen[2], seen[3], seen[4], seen[5], seen[6], seen[7], whole(fence)}
+  local timeout = starts and seen[4] and timeout_in(seen[4])
+  timeout = timeout and now + seconds(timeout) or false
+  redis.call('HSET', seen.key, 'claim', cmsgpack.pack({status, fence, agent, ARGV[6], ends, now, timeout, lane.model}))
+  lane.members[#lane.members + 1] = stands
+  leases[2 * i - 1] = whole(timeout and math.min(ends, timeout) or ends)
+  leases[2 * i] = stands
+  names[i] = cjson.encode(seen.id)
+  reply[i + 2] = {seen[1], seen[2], seen[3], seen[4], whole(fence)}
 end
-for name, parts in pairs(sets) do
-  each('ZREM', order(name), parts)
+for _, lane in pairs(lanes) do
+  if #lane.members > 0 then
+    remove(order('lane:' .. lane.number), lane.members)
+    remove(order('ready:' .. lane.number), lane.members)
+    count(lane.kind, 'ready', -#lane.members)
+    count(lane.kind, status, #lane.members)
+  end
 end
 each('ZADD', order('leases'), leases)
 local ids = '[' .. table.concat(names, ',') .. ']'

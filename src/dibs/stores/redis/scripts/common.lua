@@ -71,20 +71,16 @@ local function how_many_exist(keys)
   return found
 end
 
--- Things to be put into orders, or taken out, with one command for each order.
-local function gathered()
-  local keys = {}
-  local function gather(key, ...)
-    local parts = keys[key]
-    if not parts then
-      parts = {}
-      keys[key] = parts
-    end
-    for i = 1, select('#', ...) do
-      parts[#parts + 1] = (select(i, ...))
+-- Take these out of an order. When they are its first, in this order, that is said in a few words: a log of every name
+-- costs more than looking.
+local function remove(key, members)
+  local first = redis.call('ZRANGE', key, 0, #members - 1)
+  for i, member in ipairs(members) do
+    if first[i] ~= member then
+      return each('ZREM', key, members)
     end
   end
-  return keys, gather
+  redis.call('ZREMRANGEBYRANK', key, 0, #members - 1)
 end
 
 -- How many tasks of a kind are in a status, until the end of the script.

@@ -56,7 +56,7 @@ for place, seen in ipairs(found) do
   local name = cjson.encode(id)
   items[#items + 1] = data == '' and name or '[' .. name .. ',null,' .. data .. ']'
 end
-each('ZREM', order('leases'), over)
+remove(order('leases'), over)
 each('ZADD', order('ended'), ended)
 finish('["task.completed"]', #found, cjson.encode(agent), '[' .. table.concat(items, ',') .. ']')
 return {'ok', at}
