@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 import redis
 
+from dibs.model.ids import dag_of
 from dibs.stores.redis import RedisStore
 from dibs.stores.redis.keys import FAMILIES, Keys
 from dibs.sync import drive
@@ -67,6 +68,12 @@ def _lane(here: Furnished) -> str:
     assert stats.lanes
     names: list[str] = [key.decode() for key in here.client.scan_iter(here.keys.order("lane:*"))]
     return min(names).removeprefix(here.keys.order(""))
+
+
+def _short(here: Furnished) -> str:
+    """A task that only quick scripts have touched."""
+    here.scene.queue.add("short")
+    return here.scene.queue.add("short").id
 
 
 def _unlisted(here: Furnished) -> None:
@@ -139,6 +146,10 @@ DAMAGES: dict[str, tuple[Callable[[Furnished], Any], str]] = {
             here.client.hset(here.keys.edges_out_of("nobody"), f"after:{here.task('done')}", "99:1"),
         ),
         r"joins nobody, which does not exist",
+    ),
+    "tied, and kept in short": (
+        lambda here: here.client.hset(here.keys.dag(dag_of(_short(here))), "project", "default"),
+        r"Task \S+ is kept in short, and something hangs on it",
     ),
     "out of its dag": (
         lambda here: here.client.zrem(here.keys.members(here.scene.dag.id), here.task("leaf")),

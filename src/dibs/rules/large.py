@@ -52,17 +52,22 @@ def mark(kept: Kept) -> bytes:
 
 def is_noticed(body: bytes) -> bool:
     """Whether a value (JSON) is large, or looks like a mark: all others go to the store as they are."""
-    return len(body) > LARGE_BYTES or body.startswith(_BEGINNING)
+    return len(body) > LARGE_BYTES or is_mark(body)
+
+
+def is_mark(body: bytes) -> bool:
+    """Whether what a store keeps (JSON) may be a mark: it says how large the value is."""
+    return body.startswith(_BEGINNING)
 
 
 def guarded(body: bytes) -> bytes:
     """A value (JSON) as the store keeps it: itself, unless it looks like a mark."""
-    return encode({MARK: {"value": decode(body)}}) if body.startswith(_BEGINNING) else body
+    return encode({MARK: {"value": decode(body)}}) if is_mark(body) else body
 
 
 def size_of(body: bytes) -> int:
     """How many bytes a value has that the store keeps like this, here or elsewhere."""
-    if not body.startswith(_BEGINNING):
+    if not is_mark(body):
         return len(body)
     kept = kept_as(decode(body))
     return kept.size if isinstance(kept, Kept) else len(body)

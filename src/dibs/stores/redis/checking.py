@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from dibs.model.ids import dag_of
+from dibs.model.ids import alone_in, dag_of
 from dibs.model.status import ENDED_BADLY
 from dibs.stores.redis import boxes, layout, short, stream
 from dibs.stores.redis.tables import as_dict
@@ -39,6 +39,7 @@ def wrong(state: Working) -> list[str]:
         look.counts,
         look.costs,
         look.edges,
+        look.ties,
         look.families,
         look.dags,
         look.names,
@@ -66,10 +67,13 @@ class Look:
         self._there = self._scan()
         self._unreadable: list[str] = []
         self._tasks: dict[str, Record] = {}
+        self._short: set[str] = set()
         ids = self._named("t")
         for task_id, fields in zip(ids, self._each("HGETALL", [self._keys.task(each) for each in ids]), strict=True):
             try:
-                full = short.in_full(as_dict(fields))
+                if b"new" in (told := as_dict(fields)):
+                    self._short.add(task_id)
+                full = short.in_full(told)
                 self._tasks[task_id] = layout.task_record(full, state.lane_ids.lane)
             except (KeyError, TypeError, ValueError) as error:
                 self._unreadable.append(f"Task {task_id} cannot be read: {type(error).__name__} {error}.")
@@ -188,6 +192,12 @@ class Look:
             for task_id in (parent, child):
                 if task_id not in self._tasks:
                     yield f"The edge {kind} from {parent} to {child} joins {task_id}, which does not exist."
+
+    def ties(self) -> Iterator[str]:
+        tied = {*self._named("in"), *self._named("out")}
+        tied |= {task_id for dag_id in self._named("d") for task_id in alone_in(dag_id)}
+        for task_id in tied & self._short:
+            yield f"Task {task_id} is kept in short, and something hangs on it that quick scripts would not see."
 
     def families(self) -> Iterator[str]:
         members: dict[str, set[str]] = {}

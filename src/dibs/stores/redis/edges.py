@@ -57,9 +57,18 @@ class Edges:
         self._known[_name(edge)] = edge
         self._numbers[_name(edge)] = self._state.next_edge()
 
+    def new_ends(self) -> set[str]:
+        """The tasks that this step joined."""
+        return {
+            end for edge in self._now().values() if _name(edge) not in self._before for end in (edge.parent, edge.child)
+        }
+
+    def _now(self) -> dict[tuple[str, str, str], Edge]:
+        return {_name(edge): edge for edges in self._lists.values() for edge in edges}
+
     def changes(self) -> Iterator[Command]:
         keys = self._state.where
-        now = {_name(edge): edge for edges in self._lists.values() for edge in edges}
+        now = self._now()
         for name, edge in now.items():
             if self._before.get(name) == edge.resolved:
                 continue

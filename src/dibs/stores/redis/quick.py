@@ -17,8 +17,7 @@ from msgspec import Struct, field
 from dibs.model.claim import News, Settled
 from dibs.model.instants import from_micros
 from dibs.rules import agents as agent_rules
-from dibs.rules import closing, matching
-from dibs.stores import agents as standing
+from dibs.rules import closing, large, matching
 from dibs.stores.ledger import pausing, providers, registry
 from dibs.stores.ledger.claiming import may_serve
 from dibs.stores.ledger.snapshots import claim_of
@@ -29,7 +28,7 @@ from dibs.stores.redis.packing import array, packed_values
 from dibs.stores.redis.scripting import script
 from dibs.stores.specs import bare_spec_of
 from dibs.stores.standing import OPEN
-from dibs.stores.values import Claimed, Inserted, LaneKey, Offer
+from dibs.stores.values import Claimed, Inserted, LaneKey
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -208,7 +207,7 @@ class Quick:
             if gates.way(request, self._now()) is None:
                 if len(gates.ways) >= MOST_KNOWN:
                     gates.ways.clear()
-                gates.ways[_asker(request)] = self._look(lambda state: _way_of(state, request))
+                gates.ways[_asker(request)] = self._step(lambda state: _heard(state, request))
 
         return Errand("claim", arguments, prepare, read)
 
@@ -263,32 +262,37 @@ class Quick:
             self._heard.clear()
         self._heard.update(dict.fromkeys(late, now))
 
-    def completing(self, settlements: Sequence[Settlement]) -> Errand[list[Settled | DibsError]] | None:
-        """Complete claims."""
+    def completing(self, settlements: Sequence[Settlement]) -> Errand[list[Settled | DibsError | None]] | None:
+        """Complete claims; None stands for those that the ledger must settle."""
         if not settlements or not all(settlement.is_simple for settlement in settlements):
             return None
 
         def arguments(gates: Gates) -> Arguments | None:
             return [part for each in settlements for part in _completion(each)] if gates.completes else None
 
-        def read(_: list[Any]) -> list[Settled | DibsError]:
+        def read(reply: list[Any]) -> list[Settled | DibsError | None]:
+            left = set(reply[2:])
             return [
-                Settled(
+                None
+                if place in left
+                else Settled(
                     task_id=settlement.task_id,
                     fence=settlement.fence,
                     outcome=settlement.outcome,
                     status=settlement.next,
                     retry_at=None,
                 )
-                for settlement in settlements
+                for place, settlement in enumerate(settlements, 1)
             ]
 
         return Errand("settle", arguments, self._learn_once, read)
 
     # Running them
 
-    def run(self, errand: Errand[T]) -> T | None:
+    def run(self, errand: Errand[T] | None) -> T | None:
         """Let the script do it, when it is told enough."""
+        if errand is None:
+            return None
         learned, busy_s, prepared = 0, 0.0, False
         while True:
             # What is sent and its version belong together: another thread may learn something meanwhile.
@@ -358,19 +362,14 @@ def _gates_of(state: Working) -> Gates:
     )
 
 
-def _way_of(state: Working, request: ClaimRequest) -> Way:
-    """What an agent may claim from, if nothing but lanes decides that."""
-    if state.standing.state != OPEN:
-        return Way(None, state.now)
-    known = state.agents.get((request.project, request.agent))
-    if known is None:
-        return Way(None, state.now)
+def _heard(state: Working, request: ClaimRequest) -> Way:
+    """Write down that the agent was heard of, as often as that is worth writing: scripts do not. What it may claim from
+    until the next time, if nothing but lanes decides that."""
+    request = registry.hear_claim(state, request)
+    known = state.agents[request.project, request.agent]
     rule = known.rule
     if state.budgets or (rule is not None and (rule.draining or rule.registered.max_concurrent is not None)):
         return Way(None, NEVER)
-    request = standing.as_registered(request, rule)
-    if standing.heard(known, Offer(request.capabilities, request.types, request.models), state.now) is not None:
-        return Way(None, state.now)
     served = [lane for lane in state.lane_ids if may_serve(lane, request)]
     ways = pausing.ways(state, served, request)
     limited = {type for home, type in (*state.type_slots, *state.rates) if home == request.project}
@@ -398,7 +397,9 @@ def _way_of(state: Working, request: ClaimRequest) -> Way:
 def _is_usual(draft: Draft) -> bool:
     """Whether the script can add it."""
     task = draft.task
-    return is_typical(draft) and task.context is None and draft.fallback_lane is None and task.max_attempts > 1
+    usual = is_typical(draft) and task.context is None and draft.fallback_lane is None and task.max_attempts > 1
+    # The script that hands it out counts its bytes.
+    return usual and not large.is_mark(draft.payload)
 
 
 def _kind(draft: Draft, lane: int) -> list[Any]:

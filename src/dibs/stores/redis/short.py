@@ -1,7 +1,7 @@
 """Tasks that only quick scripts have touched: a few fields stand for many.
 
-Each field costs the server, and its log, nearly a microsecond whenever it is written. Whoever else changes such a task
-writes it in full, as `layout` says.
+Each field costs the server, and its log, nearly a microsecond whenever it is written. Whoever else changes such a task,
+or makes anything hang on it, an edge or the row of a dag, writes it in full, as `layout` says.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from dibs.stores.ledger import claiming, dags, inserting, locks, settling, timing
+from dibs.stores.ledger import dags, inserting, locks, timing
 from dibs.stores.ledger.carrying import guarded
 from dibs.stores.ledger.store import LedgerStore
 from dibs.stores.plain import is_plain
@@ -218,47 +218,46 @@ class RedisStore(LedgerStore):
             return await super().insert(insertion, connection)
         if len(insertion.drafts) > MOST_AT_ONCE:
             return await self._do(lambda: self._insert(insertion.drafts))
-        return await self._errand(
-            self._quick.adding(insertion.drafts), lambda state: inserting.insert(state, insertion)
-        )
+        found = await self._quickly(self._quick.adding(insertion.drafts))
+        return await super().insert(insertion) if found is None else found
 
     def _insert(self, drafts: list[Draft]) -> Inserted:
         """Add many tasks, a portion at a time, so that others are served in between."""
         inserted = Inserted(tasks=[], existing=[])
         for start in range(0, len(drafts), MOST_AT_ONCE):
             portion = Insertion(drafts=drafts[start : start + MOST_AT_ONCE])
-            found = self._run(self._quick.adding(portion.drafts), lambda state: inserting.insert(state, portion))  # noqa: B023
+            found = self._quick.run(self._quick.adding(portion.drafts))
+            if found is None:
+                found = self._take_step(lambda state: inserting.insert(state, portion))  # noqa: B023
             inserted.tasks += found.tasks
             inserted.existing += found.existing
         return inserted
 
     async def claim(self, request: ClaimRequest) -> Claimed:
-        return await self._errand(self._quick.claiming(request), lambda state: claiming.claim(state, request))
+        found = await self._quickly(self._quick.claiming(request))
+        return await super().claim(request) if found is None else found
 
     async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
-        ids = [renewal.task_id for renewal in renewals]
-        return await self._do(
-            lambda: self._run(self._quick.renewing(renewals), lambda state: settling.renew_all(state, renewals), ids)
-        )
+        found = await self._do(lambda: self._quick.run(self._quick.renewing(renewals)))
+        return await super().renew(renewals) if found is None else found
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
-        ids = [each.task_id for each in settlements]
-        return await self._errand(
-            self._quick.completing(settlements), lambda state: settling.settle_all(state, settlements), ids
-        )
+        found = await self._quickly(self._quick.completing(settlements))
+        if found is None:
+            return await super().settle(settlements)
+        left = [settlement for settlement, answer in zip(settlements, found, strict=True) if answer is None]
+        others = iter(await super().settle(left) if left else ())
+        return [next(others) if answer is None else answer for answer in found]
 
-    async def _errand(self, errand: Errand[T] | None, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
-        """Done by a script at once; if it cannot be, as `_run` does it."""
-        if errand is not None and self._flights is not None:
+    async def _quickly(self, errand: Errand[T] | None) -> T | None:
+        """Done by a script; None: the ledger must do it."""
+        if errand is None:
+            return None
+        if self._flights is not None:
             found = await self._flights.run(errand)
             if found is not None:
                 return found
-        return await self._do(lambda: self._run(errand, step, tasks))
-
-    def _run(self, errand: Errand[T] | None, step: Callable[[State], T], tasks: Sequence[str] = ()) -> T:
-        """Done by a script; by the ledger, if it cannot be."""
-        found = None if errand is None else self._quick.run(errand)
-        return self._take_step(step, tasks) if found is None else found
+        return await self._do(lambda: self._quick.run(errand))
 
     # Time
 

@@ -203,6 +203,10 @@ class Table(MutableMapping[K, V], Generic[K, V]):
         assert self._names is not None
         return bool(self._now) or bool(self._reader.ask("SCARD", self._names))
 
+    def made(self) -> list[K]:
+        """Those that this step made."""
+        return [name for name in self._now if not self._before.get(name)]
+
     def is_changed(self) -> bool:
         """Whether this step made or removed one."""
         return any(bool(before) != (name in self._now) for name, before in self._before.items())

@@ -33,6 +33,12 @@ class Tasks(Derived[str, Record]):
         self._keys = state.where
         self._before: dict[str, Fields] = {}
         self._now: dict[str, Record] = {}
+        self._tied: set[str] = set()
+
+    def tie(self, ids: set[str]) -> None:
+        """Something hangs on these from now on, so they are not for quick scripts: they are written in full."""
+        self.expect(sorted(ids))
+        self._tied = {task_id for task_id in ids if b"new" in self._before[task_id]}
 
     def expect(self, ids: list[str]) -> None:
         new = [task_id for task_id in dict.fromkeys(ids) if task_id not in self._before]
@@ -97,7 +103,7 @@ class Tasks(Derived[str, Record]):
             full = short.in_full(before)
             if record is not None and record.inquiries:
                 self._note_questions(full, record)
-            if after == full:
+            if after == full and task_id not in self._tied:
                 continue
             was = layout.task_record(full, state.lane_ids.lane) if full else None
             yield from self._moves(was, record)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import msgspec
 
 from dibs.model.escalation import Rung
+from dibs.model.ids import alone_in
 from dibs.model.status import ENDED_BADLY, Status
 from dibs.rules import questions
 from dibs.rules.breaker import Override
@@ -469,6 +470,8 @@ class Working(State):
 
     def changes(self) -> list[Command]:
         """The commands that write what this step did; nothing if it did nothing."""
+        owners = {task_id for dag_id in self.dags.made() for task_id in alone_in(dag_id)}
+        self.tasks.tie(self._edges.new_ends() | owners)
         found = [change for part in self._kept for change in part.changes()]
         found += self._window_changes()
         if self._gates_changed():

@@ -7,11 +7,14 @@
 --       5 the ids of all tasks, as a JSON array
 --       6… for each task: its id, the number of its kind, its specification, its payload
 -- Reply {'ok', when} | {'slow'} (an id is taken) | see common
-local keys = {}
+local keys, taken = {}, 0
 for i = 6, #ARGV, 4 do
   keys[#keys + 1] = prefix .. 't:' .. ARGV[i]
 end
-if how_many_exist(keys) > 0 then
+for i = 1, #keys, MOST do
+  taken = taken + redis.call('EXISTS', unpack(keys, i, math.min(i + MOST - 1, #keys)))
+end
+if taken > 0 then
   -- Said before, it has happened: the ids are this caller's.
   local seen = redis.call('HMGET', keys[1], 'new', 'created_at')
   if ARGV[3] == '' or not (seen[1] or seen[2]) then

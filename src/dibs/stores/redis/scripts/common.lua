@@ -50,25 +50,12 @@ local function order(name)
   return prefix .. 'o:' .. name
 end
 
--- The dag that a standalone task is alone in.
-local function dag_of(id)
-  return 'dag_' .. (string.sub(id, 1, 5) == 'task_' and string.sub(id, 6) or id)
-end
-
 -- One command on a key, with many things.
 local MOST = 1000
 local function each(command, key, parts)
   for i = 1, #parts, MOST do
     redis.call(command, key, unpack(parts, i, math.min(i + MOST - 1, #parts)))
   end
-end
-
-local function how_many_exist(keys)
-  local found = 0
-  for i = 1, #keys, MOST do
-    found = found + redis.call('EXISTS', unpack(keys, i, math.min(i + MOST - 1, #keys)))
-  end
-  return found
 end
 
 -- Take these out of an order. When they are its first, in this order, that is said in a few words: a log of every name

@@ -1,41 +1,37 @@
--- Complete claims of tasks that are kept in short and on which nothing hangs.
+-- Complete claims of tasks that are kept in short: nothing hangs on them.
 --
 -- KEYS  1 meta
 -- ARGV  1-3 see common
 --       4… for each claim: the id of its task, its fence, how it is recognised again, the output (''),
 --         the decision (''), the data of its event ('' or JSON)
--- Reply {'ok', now} | {'slow'} | see common
+-- Reply {'ok', now, the places of claims that were left, …} | {'slow'} (all were) | see common
 local hindered = hindrance()
 if hindered then
   return hindered
 end
-local found, met, ties = {}, {}, {}
+local found, met, reply = {}, {}, {'ok', at}
 local agent
 for i = 4, #ARGV, 6 do
   local id = ARGV[i]
   local key = prefix .. 't:' .. id
   local seen = redis.call('HMGET', key, 'new', 'claim', 'end')
-  if not seen[2] or seen[3] or met[id] then
-    return {'slow'}
+  local claim = seen[2] and not seen[3] and not met[id] and cmsgpack.unpack(seen[2])
+  agent = agent or claim and claim[3]
+  if claim and whole(claim[2]) == ARGV[i + 1] and claim[3] == agent and not (claim[7] and claim[7] <= now) then
+    met[id] = true
+    found[#found + 1] = {at = i, key = key, new = cmsgpack.unpack(seen[1]), status = claim[1]}
+  else
+    reply[#reply + 1] = (i + 2) / 6
   end
-  local claim = cmsgpack.unpack(seen[2])
-  agent = agent or claim[3]
-  if whole(claim[2]) ~= ARGV[i + 1] or claim[3] ~= agent or (claim[7] and claim[7] <= now) then
-    return {'slow'}
-  end
-  met[id] = true
-  found[#found + 1] = {key = key, new = cmsgpack.unpack(seen[1]), status = claim[1]}
-  ties[#ties + 1] = prefix .. 'd:' .. dag_of(id)
-  ties[#ties + 1] = prefix .. 'out:' .. id
 end
-if how_many_exist(ties) > 0 then
+if #found == 0 then
   return {'slow'}
 end
 
 begin(#found, 0)
 local items, over, ended = {}, {}, {}
-for place, seen in ipairs(found) do
-  local i = 6 * place - 2
+for _, seen in ipairs(found) do
+  local i = seen.at
   local id, output, decision, data = ARGV[i], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5]
   local fields = {'end', cmsgpack.pack({now, ARGV[i + 2]})}
   if output ~= '' then
@@ -59,4 +55,4 @@ end
 remove(order('leases'), over)
 each('ZADD', order('ended'), ended)
 finish('["task.completed"]', #found, cjson.encode(agent), '[' .. table.concat(items, ',') .. ']')
-return {'ok', at}
+return reply
