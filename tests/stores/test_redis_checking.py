@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pytest
 import redis
 
-from dibs.model.ids import dag_of
 from dibs.stores.redis import RedisStore
 from dibs.stores.redis.keys import FAMILIES, Keys
 from dibs.sync import drive
@@ -74,6 +73,11 @@ def _short(here: Furnished) -> str:
     """A task that only quick scripts have touched."""
     here.scene.queue.add("short")
     return here.scene.queue.add("short").id
+
+
+def _join(here: Furnished, parent: str, child: str) -> None:
+    here.client.hset(here.keys.edges_into(child), f"after:{parent}", "99:1")
+    here.client.hset(here.keys.edges_out_of(parent), f"after:{child}", "99:1")
 
 
 def _unlisted(here: Furnished) -> None:
@@ -148,7 +152,7 @@ DAMAGES: dict[str, tuple[Callable[[Furnished], Any], str]] = {
         r"joins nobody, which does not exist",
     ),
     "tied, and kept in short": (
-        lambda here: here.client.hset(here.keys.dag(dag_of(_short(here))), "project", "default"),
+        lambda here: _join(here, _short(here), _short(here)),
         r"Task \S+ is kept in short, and something hangs on it",
     ),
     "out of its dag": (
