@@ -52,7 +52,7 @@ def mark(kept: Kept) -> bytes:
 
 def is_noticed(body: bytes) -> bool:
     """Whether a value (JSON) is large, or looks like a mark: all others go to the store as they are."""
-    return len(body) > LARGE_BYTES or is_mark(body)
+    return len(body) > LARGE_BYTES or body.startswith(_BEGINNING)
 
 
 def is_mark(body: bytes) -> bool:
