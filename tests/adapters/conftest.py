@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -14,6 +14,7 @@ from dibs.connecting import Connecting
 from dibs.testing import FakeClock
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -41,15 +42,20 @@ def clock() -> FakeClock:
     return FakeClock()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgres"])
-def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+@pytest.fixture(params=["memory", "sqlite", "postgres", "redis"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """A fresh store of each kind."""
     if request.param == "memory":
-        return f"memory:{request.node.nodeid}"
-    if request.param == "sqlite":
-        return f"sqlite:{tmp_path / 'dibs.db'}"
-    postgres_url: str = request.getfixturevalue("postgres_url")
-    return postgres_url
+        yield f"memory:{request.node.nodeid}"
+    elif request.param == "sqlite":
+        yield f"sqlite:{tmp_path / 'dibs.db'}"
+    elif request.param == "postgres":
+        yield request.getfixturevalue("postgres_url")
+    else:
+        from tests.servers.redis import Namespaces, shared_programs, shared_urls
+
+        with closing(Namespaces(shared_urls(shared_programs()[0]))) as namespaces, namespaces.lend() as lent:
+            yield lent
 
 
 @pytest.fixture

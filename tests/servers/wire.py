@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from dibs.stores.postgres.portal import Portal
 
 if TYPE_CHECKING:
+    from ssl import SSLContext
     from types import TracebackType
 
 
@@ -23,16 +24,17 @@ class Cut(Enum):
 
 
 class Wire:
-    """Passes everything on between whoever connects to `url` and the server of the URL it was made with."""
+    """Passes everything on between whoever connects to `url` and the server of the URL it was made with. With `tls`, it
+    speaks that with whoever connects."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, tls: SSLContext | None = None) -> None:
         parts = urlsplit(url)
         self._server = (parts.hostname, parts.port)
         self._awaited: list[tuple[bytes, Cut]] = []
         self.cuts = 0
         self._portal = Portal()
         self._writers: set[asyncio.StreamWriter] = set()
-        self._listening = self._portal.run(asyncio.start_server(self._connected, "127.0.0.1", 0))
+        self._listening = self._portal.run(asyncio.start_server(self._connected, "127.0.0.1", 0, ssl=tls))
         port = self._listening.sockets[0].getsockname()[1]
         self.url = url.replace(f"{parts.hostname}:{parts.port}", f"127.0.0.1:{port}")
 

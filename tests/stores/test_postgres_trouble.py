@@ -6,7 +6,6 @@ import asyncio
 import logging
 import os
 import re
-import shutil
 import socket
 import ssl
 import subprocess
@@ -24,7 +23,7 @@ import dibs
 from dibs.stores.postgres import engine as engines
 from dibs.stores.postgres import once, opening
 from dibs.sync import drive
-from tests.servers import small
+from tests.servers import certificates, small
 from tests.servers.postgres import Server, private
 from tests.servers.wire import Cut, Wire
 from tests.worker.facts import eventually
@@ -607,15 +606,7 @@ def test_refusals_come_in_the_words_of_every_store_and_undo_the_call(url: str, f
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A certificate for db.example, with its key in the file `key` beside it."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is not installed")
-    made = tmp_path_factory.mktemp("tls") / "certificate"
-    command = (
-        *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=db.example"),
-        *("-addext", "subjectAltName=DNS:db.example", "-keyout", str(made.with_name("key")), "-out", str(made)),
-    )
-    subprocess.run(command, check=True, capture_output=True)
-    return made
+    return certificates.certificate(tmp_path_factory.mktemp("tls"), "db.example")
 
 
 @contextmanager

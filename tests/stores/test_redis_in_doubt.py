@@ -5,6 +5,7 @@ And a client that stops in the middle of a step: others go on without it, and it
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -23,19 +24,46 @@ from dibs.sync import drive
 from tests.servers.wire import Cut, Wire
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from dibs.queue import Queue
 
 CUTS = [Cut.BEFORE, Cut.AFTER, Cut.LATE]
 
 each_cut = pytest.mark.parametrize("cut", CUTS, ids=[cut.name.lower() for cut in CUTS])
 
 
+class Looped:
+    """A queue of an event loop, whose verbs wait for it: calls go another way there."""
+
+    def __init__(self, url: str) -> None:
+        self._runner = asyncio.Runner()
+        self._queue = self._runner.run(_opened(url))
+
+    def __getattr__(self, verb: str) -> Any:
+        found = getattr(self._queue, verb)
+        return lambda *args, **options: self._runner.run(found(*args, **options))
+
+    def drop_lines(self) -> None:
+        """Keep no connection but the one for quick calls."""
+        store: Any = self._queue.store
+        store._engine.drop()
+
+    def close(self) -> None:
+        self._runner.run(self._queue.close())
+        self._runner.close()
+
+
+async def _opened(url: str) -> Queue:
+    return await dibs.connect(url)
+
+
 class Scene:
     """A queue behind a wire, and one that looks at the same tasks without it."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, connect: Callable[[str], Any] = dibs.connect_sync) -> None:
         self.wire = Wire(url)
-        self.queue = dibs.connect_sync(self.wire.url)
+        self.queue = connect(self.wire.url)
         self.beside = dibs.connect_sync(url)
         # Every script is known to the server and every lane to the client, so that each call is one message.
         for options in ({}, {"locks": ["warm"]}, {"key": "warm"}):
@@ -61,9 +89,9 @@ class Scene:
         self.wire.__exit__(None, None, None)
 
 
-@pytest.fixture
-def scene(redis_url: str) -> Iterator[Scene]:
-    scene = Scene(redis_url)
+@pytest.fixture(params=[dibs.connect_sync, Looped], ids=["blocking", "in a loop"])
+def scene(redis_url: str, request: pytest.FixtureRequest) -> Iterator[Scene]:
+    scene = Scene(redis_url, request.param)
     yield scene
     scene.close()
 
@@ -144,6 +172,8 @@ def test_a_server_that_stays_away_leaves_a_write_in_doubt_and_a_read_not(
     monkeypatch.setattr("dibs.stores.redis.engine.GIVE_UP_S", 0.2)
     scene.cut("add", Cut.AFTER)
     scene.wire.close_door()
+    if isinstance(scene.queue, Looped):
+        scene.queue.drop_lines()
     with pytest.raises(dibs.Unavailable) as caught:
         scene.queue.add("work")
     assert caught.value.code == "outcome_unknown"

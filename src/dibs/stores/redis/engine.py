@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from redis import exceptions
-from redis.connection import Connection, SSLConnection
 
 from dibs.errors import Unavailable
 from dibs.stores.redis import opening, trouble
@@ -101,12 +100,12 @@ class Engine:
             self._pid, self._idle = os.getpid(), deque()
         return self._idle.pop() if self._idle else self.new_talk()
 
-    def new_talk(self) -> Talk:
+    def new_talk(self, answer_s: float = ANSWER_S) -> Talk:
         """A connection that has been greeted, and that nobody else knows of."""
-        connection = self.make_connection(self._host or self._find())
+        connection = self._connection(answer_s)
         try:
             connection.connect()
-            talk = Talk(connection, ANSWER_S)
+            talk = Talk(connection, answer_s)
             self._greet(Line(talk))
         except BaseException:
             connection.disconnect()
@@ -125,13 +124,10 @@ class Engine:
         self.run(lambda _: None)  # finds it, wherever it has gone
         return opening.look_at(self._host or self._find(), self.address, self._keys.meta)
 
-    def make_connection(self, host: tuple[str, int] | None = None, **options: Any) -> Any:
-        """A connection that nobody has used, and that is not open yet. Another thread may just have lost the server."""
-        host = host or self._host or self._find()
-        settings = opening.connection_options(self.address)
-        kind = SSLConnection if settings.pop("ssl", False) else Connection
-        settings = {"socket_timeout": ANSWER_S, **settings, **options}
-        return kind(host=host[0], port=host[1], **settings)
+    def _connection(self, answer_s: float) -> Any:
+        """One that is not open yet. Another thread may just have lost the server."""
+        host = self._host or self._find()
+        return opening.connection(host, self.address, answer_s)
 
     def _greet(self, line: Line) -> None:
         try:
@@ -141,10 +137,10 @@ class Engine:
         run = next((row.split(b":")[1].strip() for row in facts.splitlines() if row.startswith(b"run_id:")), b"")
         line.call(script("greet"), [self._keys.meta], [opening.LAYOUT, run])
 
-    def run(self, work: Callable[[Line], T]) -> T:
-        """Do something that may be repeated. While the server is away, wait for it."""
+    def run(self, work: Callable[[Line], T], *, is_in_doubt: bool = False) -> T:
+        """Do something that may be repeated. While the server is away, wait for it. `is_in_doubt`: it may have been
+        done before."""
         delay_s, until = 0.02, time.monotonic() + GIVE_UP_S
-        is_in_doubt = False
         while True:
             line = None
             try:

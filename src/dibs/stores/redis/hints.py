@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+
+from redis import exceptions
 
 if TYPE_CHECKING:
     import asyncio
 
     from dibs.stores.redis.engine import Engine
+    from dibs.stores.redis.talking import Talk
 
 CONFIRM_S = 1.0
 """How often those who wait look for themselves: hints can be lost."""
+LISTEN_S = 0.5
 
 
 class Hints:
@@ -44,18 +49,16 @@ class Hints:
     def _listen(self) -> None:
         delay_s = 0.05
         while not self._closed:
-            connection: Any = None
+            talk: Talk | None = None
             try:
-                connection = self._engine.make_connection(socket_timeout=None)
-                connection.connect()
-                connection.send_command("SUBSCRIBE", self._channel)
-                connection.read_response()
+                # Short waits, so that closing need not wait long.
+                talk = self._engine.new_talk(LISTEN_S)
+                talk.ask([("SUBSCRIBE", self._channel)])
                 self._ready.set()
                 delay_s = 0.05
                 while not self._closed:
-                    # Short waits, so that closing need not wait long.
-                    if connection.can_read(timeout=0.5):
-                        connection.read_response()
+                    with suppress(exceptions.TimeoutError):
+                        talk.hear()
                         self._tell()
             except Exception:
                 # Whoever waits polls meanwhile.
@@ -63,8 +66,8 @@ class Hints:
                 delay_s = min(2.0, delay_s * 2)
             finally:
                 self._ready.set()
-                if connection is not None:
-                    connection.disconnect()
+                if talk is not None:
+                    talk.close()
 
     def _tell(self) -> None:
         with self._heard:

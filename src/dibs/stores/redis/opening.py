@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import redis
 from redis import exceptions
 from redis.backoff import NoBackoff
+from redis.connection import Connection, ConnectionPool, SSLConnection
 from redis.retry import Retry
 
 from dibs.errors import DibsError, Unavailable
@@ -91,9 +92,7 @@ def connection_options(address: Address) -> dict[str, Any]:
         "protocol": 2,
         **({"driver_info": None} if redis.VERSION >= (7, 2) else {"lib_name": None, "lib_version": None}),
     }
-    if address.tls is not None:
-        options |= {"ssl": True, **address.tls}
-    return options
+    return options | (address.tls or {})
 
 
 def opened(address: Address, *, meta: str, layout: int = LAYOUT) -> Opened:
@@ -134,9 +133,32 @@ def _opened_at(host: tuple[str, int], address: Address, meta: str, layout: int) 
     )
 
 
+class _Fresh(ConnectionPool):
+    """Each connection is used as it was opened. The driver's own pool refuses one on which anything has arrived, and
+    over TLS a server sends tickets at once."""
+
+    def get_connection(self, *_: Any, **__: Any) -> Any:
+        connection: Any = self.make_connection()
+        connection.connect()
+        return connection
+
+    def release(self, connection: Any) -> None:
+        connection.disconnect()
+
+
 def _client(host: tuple[str, int], address: Address) -> redis.Redis:
-    options = connection_options(address)
-    return redis.Redis(host=host[0], port=host[1], socket_timeout=address.connect_timeout_s, **options)
+    options: dict[str, Any] = {"host": host[0], "port": host[1], "socket_timeout": address.connect_timeout_s}
+    pool = _Fresh(connection_class=_kind(address), **options, **connection_options(address))
+    return redis.Redis(connection_pool=pool)
+
+
+def connection(host: tuple[str, int], address: Address, answer_s: float) -> Any:
+    """A connection that is not open yet, whose answers may take so long."""
+    return _kind(address)(host=host[0], port=host[1], socket_timeout=answer_s, **connection_options(address))
+
+
+def _kind(address: Address) -> type[Connection]:
+    return Connection if address.tls is None else SSLConnection
 
 
 def look_at(host: tuple[str, int], address: Address, meta: str) -> Seen:

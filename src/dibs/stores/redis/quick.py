@@ -304,7 +304,10 @@ class Quick:
                 errand.prepare()
                 prepared = True
                 continue
-            reply = self._engine.run(lambda line: self._say(line, errand, gates.version, given))  # noqa: B023
+            reply = self._engine.run(
+                lambda line: self._say(line, errand, gates.version, given),  # noqa: B023
+                is_in_doubt=errand.was_said,
+            )
             if reply[0] in ANSWERS:
                 return errand.read(reply)
             if reply[0] == b"slow" or learned > _ASKS or busy_s > BUSY_S:

@@ -55,10 +55,15 @@ class Talk:
         try:
             self._socket.sendall(message)
             return [self._answer() for _ in commands]
-        except BlockingIOError as error:
-            raise exceptions.TimeoutError("no answer came in time") from error
         except OSError as error:
-            raise exceptions.ConnectionError(f"the connection was lost: {error}") from error
+            raise _in_words(error) from error
+
+    def hear(self) -> Any:
+        """The next thing that the server says by itself. After a TimeoutError one can go on, and misses nothing."""
+        try:
+            return self._answer()
+        except OSError as error:
+            raise _in_words(error) from error
 
     def _answer(self) -> Any:
         reader = self._reader
@@ -77,3 +82,10 @@ class Talk:
 
     def close(self) -> None:
         self._connection.disconnect()
+
+
+def _in_words(error: OSError) -> Exception:
+    """The system's trouble as the driver would tell it."""
+    if isinstance(error, BlockingIOError | TimeoutError):
+        return exceptions.TimeoutError("no answer came in time")
+    return exceptions.ConnectionError(f"the connection was lost: {error}")
