@@ -136,13 +136,18 @@ async def _members(queue: Queue, claim: Claim | Sequence[Held]) -> list[Claim]:
     """The claims of a group, the first one first."""
     if isinstance(claim, Claim):
         return [claim, *claim.group]
-    if not isinstance(claim, (list, tuple)) or not claim or isinstance(claim[0], str):
-        what = "a group is settled by the claim that `claim` answered, or by id and fence of each of its tasks."
-        raise Invalid(what, field="claim")
-    members = [await queue._snapshot(each) for each in claim]
+    members = [await queue._snapshot(each) for each in several(claim)]
     if len({member.task.id for member in members}) < len(members):
         raise Invalid("a group has each of its tasks once.", field="claim")
     return members
+
+
+def several(claim: Any) -> Sequence[Held]:
+    """What names the tasks of a group, if it does."""
+    if not isinstance(claim, (list, tuple)) or not claim or isinstance(claim[0], str):
+        what = "a group is settled by the claim that `claim` answered, or by id and fence of each of its tasks."
+        raise Invalid(what, field="claim")
+    return claim
 
 
 def _shared(claims: Sequence[Claim], used: Usage | None) -> list[tuple[Claim, Usage | None]]:

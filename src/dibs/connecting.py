@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dibs.queue import Queue
-from dibs.requests import refuse_token, retention_s
-from dibs.stores import open_store
+from dibs.requests import is_remote, refuse_token, retention_s
+from dibs.stores import chosen, open_store
 from dibs.stores.following import following
 
 if TYPE_CHECKING:
@@ -55,16 +55,22 @@ def connect(
     """Open a queue: `queue = await dibs.connect()`, or `async with dibs.connect() as queue`.
 
     URLs: `memory:` (private), `memory:name` (shared inside the process), `sqlite:path/to/file.db`,
-    `postgresql://user:password@host:port/database?schema=dibs`, `redis://user:password@host:port/0?namespace=dibs`.
+    `postgresql://user:password@host:port/database?schema=dibs`, `redis://user:password@host:port/0?namespace=dibs`,
+    `http://host:3427` (a server; `dibs[http]`).
     Without one: `$DIBS_URL`, else the nearest `.dibs/dibs.db` upwards from the working directory, else it is created
     here.
     `retention` is how long this process keeps what ended when it prunes (`$DIBS_RETENTION`, else 7 days); `poison` is
     when a task is given up as harmful. `artifacts` is the URL of the place where their bytes are kept
     (`$DIBS_ARTIFACTS`, `dibs.toml`, else a folder beside an SQLite file, or memory). `clock` is for tests. `token` is
-    for servers.
+    for servers (else `$DIBS_TOKEN`), where the rest of this is said by whoever runs them.
     """
 
     def open_queue() -> Queue:
+        if is_remote(where := chosen(url)):
+            from dibs.remote.opening import open_remote
+
+            settings = {"retention": retention, "poison": poison, "artifacts": artifacts, "clock": clock}
+            return open_remote(where, token=token, **settings)
         refuse_token(token)
         kept_s = retention_s(retention)
         store = following(open_store(url, clock=clock), lambda there: open_store(there, clock=clock))

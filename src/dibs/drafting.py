@@ -16,7 +16,7 @@ from dibs.errors import CycleDetected, DibsError, Invalid
 from dibs.model.instants import from_micros, seconds
 from dibs.model.task import Content, NewTask, Task
 from dibs.rules import budgets, coalescing, graph, locks, priority, retry, validation
-from dibs.stores.values import Dependency, Draft, LaneKey
+from dibs.stores.values import DagDraft, Dependency, Draft, LaneKey
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -92,7 +92,7 @@ def drafts(
         try:
             draft = _draft(id, spec, refs, project=project, now=now, dag_id=dag_id)
         except DibsError as error:
-            _say_of_whom(error, spec, before + place, total)
+            say_of_whom(error, spec, before + place, total)
             raise
         linked = linked or bool(draft.dependencies)
         made.append(draft)
@@ -114,7 +114,7 @@ def drafts_alone(
             frame = _frame(spec, project)
             task = _task(new_id("task"), spec, frame)
         except DibsError as error:
-            _say_of_whom(error, spec, before + place, total)
+            say_of_whom(error, spec, before + place, total)
             raise
         made.append(Draft(task=task, payload=payload, lane=frame.lane, fallback_lane=frame.fallback_lane, kind=frame))
     return made
@@ -127,6 +127,45 @@ def are_alone(specs: Sequence[NewTask | Planned]) -> TypeGuard[Sequence[NewTask]
         and not (spec.after or spec.after_ended or spec.approval or spec.locks or spec.coalesce_key)
         and spec.dag is spec.key is spec.ref is spec.run_after is spec.deadline is None
         for spec in specs
+    )
+
+
+def dag_draft(
+    title: str,
+    tasks: Sequence[NewTask | Planned],
+    *,
+    id: str,
+    project: str,
+    key: str | None = None,
+    budget: float | None = None,
+    on_failure: str = "fail_fast",
+    escalation: Any = None,
+    user: str | None = None,
+    created_by: str | None = None,
+) -> DagDraft:
+    """What is said of a dag as a whole, checked."""
+    allowed = None if budget is None else budgets.parse_amount(budget, "budget", "usd")
+    given = [] if allowed is None else [f"budget {allowed}"]
+    ladder = None
+    if escalation is not None:
+        from dibs.rules.escalation import as_json, parse
+
+        ladder = as_json(parse(escalation))
+        given.append(f"escalation {ladder}")
+    if not tasks:
+        raise Invalid("a dag needs at least one task.", field="tasks")
+    graph.parse_on_failure(on_failure)
+    return DagDraft(
+        id=id,
+        project=project,
+        title=validation.text(title, "title", max_chars=validation.MAX_TITLE_CHARS),
+        key=None if key is None else validation.text(key, "key"),
+        body_hash=None if key is None else digest(tasks, title, on_failure, user, created_by, *given),
+        on_failure=on_failure,
+        user=None if user is None else validation.text(user, "user"),
+        created_by=None if created_by is None else validation.text(created_by, "created_by"),
+        budget=allowed,
+        ladder=ladder,
     )
 
 
@@ -239,7 +278,7 @@ def _task(id: str, spec: NewTask, frame: _Frame) -> Task:
     return task
 
 
-def _say_of_whom(error: DibsError, spec: NewTask, place: int, total: int) -> None:
+def say_of_whom(error: DibsError, spec: NewTask, place: int, total: int) -> None:
     """Put the task at fault before what is wrong with it, if there are several."""
     if total > 1:
         who = f"task {spec.ref!r}" if spec.ref else f"task {place + 1} of {total}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from typing import TYPE_CHECKING
 
 from dibs.errors import Unavailable
@@ -25,12 +26,15 @@ class Keeper:
 
     def __init__(self, queue: Queue) -> None:
         self._queue = queue
+        self.ran_at: float | None = None
+        """When the duties were last looked after, by the monotonic clock; None: not yet."""
 
     async def run(self) -> None:
         """Keep time until cancelled. A store that is away, or a duty that fails, is tried again at the next tick."""
         while True:
             try:
                 await self._queue.run_duties()
+                self.ran_at = time.monotonic()
             except Unavailable:
                 pass
             except Exception:

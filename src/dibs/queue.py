@@ -4,8 +4,8 @@ Each verb is written once, as a coroutine. On an embedded store opened for block
 `dibs.sync` can drive it without an event loop.
 
 The life of a task is here: added, claimed, settled, steered. What surrounds it is in a file for each topic, and `Queue`
-has the verbs of all: `agents`, `artifacts`, `budgets`, `coalescing`, `deadletters`, `escalating`, `journal`, `locks`,
-`pausing`, `people`, `rates`, `reading`, `spawning`.
+has the verbs of all: `agents`, `artifacts`, `auditing`, `budgets`, `coalescing`, `deadletters`, `escalating`, `hooks`,
+`journal`, `locks`, `outcomes`, `pausing`, `people`, `rates`, `reading`, `schedules`, `spawning`, `tokens`, `triggers`.
 """
 
 from __future__ import annotations
@@ -13,22 +13,25 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from dibs import drafting, duties, settling
+from dibs import drafting, duties, settling, tracing
 from dibs.agents import Agents
 from dibs.artifacts.depot import Depot
 from dibs.artifacts.overflow import overflowing
 from dibs.artifacts.verbs import Artifacts
+from dibs.auditing import Auditing
 from dibs.budgets import Budgets
 from dibs.coalescing import Coalescing, with_groups
 from dibs.deadletters import DeadLetters
 from dibs.errors import DibsError, Invalid, LeaseLost, Unavailable
 from dibs.escalating import Escalating
+from dibs.hooks import Hooks
 from dibs.journal import Journal
 from dibs.locks import Locks
 from dibs.model.claim import Claim, Claims, News, Settled
 from dibs.model.ids import JUDGES, new_id
 from dibs.model.status import FINAL, Status
 from dibs.model.task import Content, NewTask, Task
+from dibs.outcomes import Outcomes
 from dibs.pausing import Pausing
 from dibs.people import People
 from dibs.plan import DagPlan
@@ -49,10 +52,10 @@ from dibs.requests import (
     held,
     id_of,
     lease_s,
-    optional,
     raised,
 )
-from dibs.rules import budgets, graph, validation
+from dibs.rules import validation
+from dibs.schedules import Schedules
 from dibs.spawning import Spawning
 from dibs.stores.following import Follower
 from dibs.stores.values import (
@@ -68,6 +71,8 @@ from dibs.stores.values import (
     Spawn,
     Usage,
 )
+from dibs.tokens import Tokens
+from dibs.triggers import Triggers
 
 if TYPE_CHECKING:
     import asyncio
@@ -82,19 +87,28 @@ if TYPE_CHECKING:
 class Queue(
     Agents,
     Artifacts,
+    Auditing,
     Budgets,
     Coalescing,
     DeadLetters,
     Escalating,
+    Hooks,
     Journal,
     Locks,
+    Outcomes,
     Pausing,
     People,
     Rates,
     Reading,
+    Schedules,
     Spawning,
+    Tokens,
+    Triggers,
 ):
     """A durable work queue on one store. Made by `dibs.connect`."""
+
+    far = False
+    """Whether every look is a request to a server, which also does what must happen on time."""
 
     def __init__(
         self,
@@ -233,6 +247,7 @@ class Queue(
         """
         if not tasks:
             return []
+        tasks = tracing.stamped(tasks)
         if connection is None and self.store.late_drafts and drafting.are_alone(tasks):
             inserted = await self.store.insert(Insertion(drafts=self._late_drafts(tasks)), None)
         else:
@@ -268,31 +283,20 @@ class Queue(
         `budget`: what all of it may cost, in USD. `escalation`: what follows when its tasks keep failing, as for
         `set_escalation`. `connection`: as for `add`.
         """
-        allowed = None if budget is None else budgets.parse_amount(budget, "budget", "usd")
-        if allowed is not None and connection is not None:
-            raise Invalid("budget cannot be given with connection; use set_budget after the commit.", field="budget")
-        given = [] if allowed is None else [f"budget {allowed}"]
-        ladder = None
-        if escalation is not None:
-            from dibs.rules.escalation import as_json, parse
-
-            ladder = as_json(parse(escalation))
-            given.append(f"escalation {ladder}")
-        if not tasks:
-            raise Invalid("a dag needs at least one task.", field="tasks")
-        graph.parse_on_failure(on_failure)
-        draft = DagDraft(
+        draft = drafting.dag_draft(
+            title,
+            tasks,
             id=self.new_id("dag"),
             project=self.project,
-            title=validation.text(title, "title", max_chars=validation.MAX_TITLE_CHARS),
-            key=None if key is None else validation.text(key, "key"),
-            body_hash=None if key is None else drafting.digest(tasks, title, on_failure, user, created_by, *given),
+            key=key,
+            budget=budget,
             on_failure=on_failure,
-            user=optional(user, "user"),
-            created_by=optional(created_by, "created_by"),
-            budget=allowed,
-            ladder=ladder,
+            escalation=escalation,
+            user=user,
+            created_by=created_by,
         )
+        if budget is not None and connection is not None:
+            raise Invalid("budget cannot be given with connection; use set_budget after the commit.", field="budget")
         inserted = await self._insert(tasks, dag=draft, connection=connection)
         if inserted.dag is not None:
             return surveyed(inserted.dag)
@@ -312,7 +316,7 @@ class Queue(
         connection: Any = None,
     ) -> Inserted:
         made = drafting.drafts(
-            specs,
+            tracing.stamped(specs),
             project=self.project,
             now=self.store.now(),
             new_id=self.new_id,

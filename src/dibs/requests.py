@@ -139,10 +139,15 @@ def held(claim: Held) -> tuple[str, int]:
     return validation.text(claim[0], "task_id"), validation.whole(claim[1], "fence", 0, 2**63 - 1)
 
 
+def is_remote(url: object) -> bool:
+    """Whether a URL leads to a server."""
+    return isinstance(url, str) and url.partition(":")[0].lower() in ("http", "https")
+
+
 def refuse_token(token: str | None) -> None:
-    """Tokens are for servers, which are not there yet."""
+    """Tokens are for servers."""
     if token is not None:
-        raise Invalid("token is not supported yet; leave it out.", code="not_supported_yet", field="token")
+        raise Invalid("token is for a server: connect to http://…, or leave it out.", field="token")
 
 
 def retention_s(retention: Any) -> float:

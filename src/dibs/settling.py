@@ -8,11 +8,13 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Raw
 from msgspec.json import encode
 from msgspec.structs import replace
 
 from dibs.errors import Invalid
 from dibs.model.attempt import Attempt, Limited
+from dibs.model.ended import COMPLETED, FAILED, RELEASED, Ended
 from dibs.model.status import Outcome, Status
 from dibs.rules import budgets, limits, providers, retry, validation
 from dibs.stores.values import BY_DUTY, Settlement, Usage
@@ -66,6 +68,7 @@ def completed(
             output_sanitized=dirty or sanitized,
             decision=report,
             artifacts=tuple(artifacts),
+            told=None,
         )
     return Settlement(
         task_id=claim.task.id,
@@ -121,6 +124,18 @@ def judged(
     from dibs.rules import contracts
 
     slow = contracts.is_slow(claim.task.expects)
+    done.told = Ended(
+        task_id=done.task_id,
+        fence=done.fence,
+        outcome=COMPLETED,
+        output=Raw(done.output or b"null"),
+        decision=Raw(done.decision or b"null"),
+        artifacts=done.artifacts,
+        sanitized=done.output_sanitized,
+        judged=True,
+        refusal=refusal,
+        policy=claim.task.retry,
+    )
     # What was handed in tells whether it is said again, not how it was judged.
     handed_in = _digest(b"handed in" if slow else b"rejected", done.output or b"null", done.decision or b"null")
     if refusal is None:
@@ -144,7 +159,7 @@ def judged(
         outcome=Outcome.REJECTED,
         poison=poison,
     )
-    rejected.digest = handed_in
+    rejected.digest, rejected.told = handed_in, done.told
     return rejected
 
 
@@ -194,14 +209,15 @@ def failed(
     """
     text, _ = validation.clean_text(error, MAX_ERROR_CHARS)
     task, previous = claim.task, claim.previous_attempts
-    given = reason
+    given, given_after = reason, retry_after
     if outcome is Outcome.FAILED and reason in ("error", "rate_limit") and retry_again and not crash:
         limit = limits.recognise(text, now)
         if limit is not None:
             reason = "rate_limit"
             retry_after = limit.retry_after if retry_after is None else retry_after
+    again = retry_again
     if over or _over_own_limit(claim, usage):
-        reason, retry_again = OVERSPENT, False
+        reason, again = OVERSPENT, False
     verdict = retry.after_failure(
         task,
         previous,
@@ -210,7 +226,7 @@ def failed(
             reason=reason,
             error=text,
             outcome=outcome,
-            retry=retry_again,
+            retry=again,
             retry_after=retry_after,
             crash=crash,
             confirmed=confirmed,
@@ -240,6 +256,18 @@ def failed(
         timeout_s=_next_timeout(claim, timed_out=outcome is Outcome.TIMED_OUT),
         usage=usage,
         memory=_memory(claim, error=text),
+        told=None
+        if by_duty
+        else Ended(
+            task_id=task.id,
+            fence=claim.fence,
+            outcome=FAILED,
+            error=text,
+            reason=given,
+            retry=retry_again,
+            retry_after=given_after,
+            policy=task.retry,
+        ),
     )
 
 
@@ -259,6 +287,7 @@ def released(claim: Claim, *, delay_s: float = 0.0, reason: str = "released", us
         timeout_s=_next_timeout(claim, timed_out=False),
         reason=reason,
         usage=usage,
+        told=Ended(task_id=claim.task.id, fence=claim.fence, outcome=RELEASED, reason=reason, delay=delay_s),
     )
 
 
@@ -267,6 +296,8 @@ def untouched(claim: Claim, reason: str) -> Settlement:
     given_back = released(claim, reason=reason)
     given_back.releases -= 1
     given_back.next, given_back.delay_s = Status.READY, 0.0
+    assert given_back.told is not None
+    given_back.told.untouched = True
     return given_back
 
 

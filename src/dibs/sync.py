@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from dibs.plan import DagPlan
 from dibs.queue import Queue
-from dibs.requests import refuse_token, retention_s
-from dibs.stores import open_store
+from dibs.requests import is_remote, refuse_token, retention_s
+from dibs.stores import chosen, open_store
 from dibs.stores.following import following
 
 if TYPE_CHECKING:
@@ -39,8 +39,11 @@ def _blocking(
     verb: Callable[Concatenate[Queue, P], Coroutine[Any, Any, R]],
 ) -> Callable[Concatenate[SyncQueue, P], R]:
     def call(self: SyncQueue, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return drive(verb(self.queue, *args, **kwargs))
+        # By its name: the verbs of a queue on a server are others.
+        bound: Callable[P, Coroutine[Any, Any, R]] = getattr(self.queue, name)
+        return drive(bound(*args, **kwargs))
 
+    name = verb.__name__
     call.__name__ = verb.__name__
     call.__doc__ = verb.__doc__
     return call
@@ -77,6 +80,7 @@ class SyncQueue:
     release = _blocking(Queue.release)
     release_group = _blocking(Queue.release_group)
     settle = _blocking(Queue.settle)
+    settle_outcomes = _blocking(Queue.settle_outcomes)
     spawn = _blocking(Queue.spawn)
     spawn_below = _blocking(Queue.spawn_below)
     ask = _blocking(Queue.ask)
@@ -87,6 +91,16 @@ class SyncQueue:
     clear_escalation = _blocking(Queue.clear_escalation)
     get_escalation = _blocking(Queue.get_escalation)
     escalations = _blocking(Queue.escalations)
+    add_hook = _blocking(Queue.add_hook)
+    hooks = _blocking(Queue.hooks)
+    get_hook = _blocking(Queue.get_hook)
+    pause_hook = _blocking(Queue.pause_hook)
+    resume_hook = _blocking(Queue.resume_hook)
+    remove_hook = _blocking(Queue.remove_hook)
+    rotate_hook = _blocking(Queue.rotate_hook)
+    replay_hook = _blocking(Queue.replay_hook)
+    test_hook = _blocking(Queue.test_hook)
+    deliveries = _blocking(Queue.deliveries)
     inbox = _blocking(Queue.inbox)
     questions_of = _blocking(Queue.questions_of)
     checkpoint = _blocking(Queue.checkpoint)
@@ -100,6 +114,10 @@ class SyncQueue:
     artifacts = _blocking(Queue.artifacts)
     sweep_artifacts = _blocking(Queue.sweep_artifacts)
     look_at_artifacts = _blocking(Queue.look_at_artifacts)
+    audit = _blocking(Queue.audit)
+    verify_audit = _blocking(Queue.verify_audit)
+    prune_audit = _blocking(Queue.prune_audit)
+    record_act = _blocking(Queue.record_act)
     cancel = _blocking(Queue.cancel)
     retry = _blocking(Queue.retry)
     review = _blocking(Queue.review)
@@ -122,10 +140,29 @@ class SyncQueue:
     type_slots = _blocking(Queue.type_slots)
     rates = _blocking(Queue.rates)
     set_rate = _blocking(Queue.set_rate)
+    add_schedule = _blocking(Queue.add_schedule)
+    schedules = _blocking(Queue.schedules)
+    get_schedule = _blocking(Queue.get_schedule)
+    pause_schedule = _blocking(Queue.pause_schedule)
+    resume_schedule = _blocking(Queue.resume_schedule)
+    remove_schedule = _blocking(Queue.remove_schedule)
+    next_runs = _blocking(Queue.next_runs)
     register_agent = _blocking(Queue.register_agent)
     agents = _blocking(Queue.agents)
     drain_agent = _blocking(Queue.drain_agent)
+    add_trigger = _blocking(Queue.add_trigger)
+    triggers = _blocking(Queue.triggers)
+    get_trigger = _blocking(Queue.get_trigger)
+    pause_trigger = _blocking(Queue.pause_trigger)
+    resume_trigger = _blocking(Queue.resume_trigger)
+    remove_trigger = _blocking(Queue.remove_trigger)
+    preview_trigger = _blocking(Queue.preview_trigger)
+    receive = _blocking(Queue.receive)
     unregister_agent = _blocking(Queue.unregister_agent)
+    create_token = _blocking(Queue.create_token)
+    tokens = _blocking(Queue.tokens)
+    revoke_token = _blocking(Queue.revoke_token)
+    rotate_token = _blocking(Queue.rotate_token)
     lanes = _blocking(Queue.lanes)
     run_duties = _blocking(Queue.run_duties)
     prune = _blocking(Queue.prune)
@@ -176,6 +213,11 @@ def connect_sync(
     project: str = "default",
 ) -> SyncQueue:
     """Open a queue for blocking use; takes what `dibs.connect` takes."""
+    if is_remote(where := chosen(url)):
+        from dibs.remote.opening import open_remote
+
+        settings = {"retention": retention, "poison": poison, "artifacts": artifacts, "clock": clock}
+        return SyncQueue(open_remote(where, token=token, blocking=True, **settings))
     refuse_token(token)
     kept_s = retention_s(retention)
 

@@ -89,7 +89,7 @@ def lines(name: str, blamed: argparse.Action) -> Iterator[list[str]]:
         yield [*line, "--", "true"] if command_of(name).program else line
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if arguments_of(name) and name != "demo"])
+@pytest.mark.parametrize("name", [name for name in ALL if arguments_of(name) and name not in ("demo", "up")])
 def test_an_error_names_the_option_not_the_parameter(dibs: Run, tmp_path: Path, name: str) -> None:
     (tmp_path / "file").write_text("title: x\ntasks: [{type: t}]\n")
     task = dibs("add", "t", ok=True).line

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 NOTHING = {
     "budget rm": ("type:nope",),
     "escalation clear": ("--type", "nope"),
+    "hook rm": ("nope",),
     "rate rm": ("nope",),
+    "schedule rm": ("nope",),
+    "trigger rm": ("nope",),
 }
 TAKES_AWAY = [
     f"{family} {name}" for family, members in NESTED.items() for name, _ in members if name in ("rm", "clear")

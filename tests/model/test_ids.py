@@ -50,3 +50,20 @@ def test_a_forked_process_shares_no_id_with_its_parent() -> None:
         child.join()
     # Not even the part that says nothing of the time.
     assert len(set(made)) == 4_000
+
+
+def test_a_derived_id_follows_from_what_it_is_for_and_sorts_by_its_instant() -> None:
+    at = 1_800_000_000_000_000
+    id = ids.derived_id("task", at, "default", "cron:nightly")
+    assert id == ids.derived_id("task", at, "default", "cron:nightly")
+    assert len(id) == len(ids.new_id("task"))
+    others = {
+        ids.derived_id("dag", at, "default", "cron:nightly"),
+        ids.derived_id("task", at, "other", "cron:nightly"),
+        ids.derived_id("task", at, "default", "cron:night", "ly"),
+        ids.derived_id("task", at + 1_000, "default", "cron:nightly"),
+    }
+    assert len(others) == 4
+    assert id not in others
+    assert id < ids.derived_id("task", at + 1_000, "default", "a")
+    assert ids.derived_id("task", -5, "x").startswith("task_0000000000")

@@ -17,6 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from dibs import settling
 from dibs.coalescing import with_groups
+from dibs.duties.schedule import schedule
 from dibs.errors import DibsError
 from dibs.model.artifact import Artifact
 from dibs.model.claim import Claim
@@ -24,6 +25,7 @@ from dibs.model.dag import Dag
 from dibs.model.ids import dag_of
 from dibs.model.status import FINAL, HELD, Status
 from dibs.model.task import NewTask, Task
+from dibs.rules import signatures
 from dibs.rules.metrics import BY
 from dibs.stores.values import Entry
 from dibs.testing import FakeClock
@@ -48,6 +50,7 @@ from tests.model.wishes import (
     LARGE,
     NUMBERS,
     PAUSED,
+    PLANNED,
     REGISTRATIONS,
     RESUMED,
     SCOPES,
@@ -76,6 +79,7 @@ if TYPE_CHECKING:
 EXAMPLES = int(os.environ.get("DIBS_MODEL_EXAMPLES", "0"))
 
 
+SECRET = "the secret of the model"
 FAULTS_OF_DRAFTS = frozenset({("Conflict", "dag_closed"), ("KeyReused", "key_reused"), ("NotFound", "not_found")})
 
 
@@ -489,6 +493,83 @@ class Stores(RuleBasedStateMachine):
     def set_rate(self, type: str, rate: str | None, burst: int | None) -> None:
         self._do(lambda queue, _: queue.set_rate(type, rate, burst))
 
+    @rule(
+        name=st.sampled_from(["a", "b", "ä"]),
+        body=st.sampled_from([None, b"", b"1", b"\x00\xff"]),
+        expected=st.sampled_from([None, None, 0, 1, 2]),
+    )
+    def write_document(self, name: str, body: bytes | None, expected: int | None) -> None:
+        self._do(lambda queue, _: queue.store.write_document("default", "note", name, body, expected))
+
+    @rule(project=st.sampled_from(["default", "ä"]), reason=st.sampled_from([None, "gone"]))
+    def tell(self, project: str, reason: str | None) -> None:
+        self._do(lambda queue, _: queue.store.tell(project, "hook.disabled", reason=reason, data={"hook": "a", "n": 1}))
+
+    @rule(after=st.sampled_from(["", "a", "b"]), limit=st.integers(1, 3))
+    def documents(self, after: str, limit: int) -> None:
+        found = [
+            plain(world.read(world.store.documents("default", "note", after=after, limit=limit)))
+            for world in self.worlds
+        ]
+        for world, documents in zip(self.worlds[1:], found[1:], strict=True):
+            _same(world, f"documents after {after!r}", found[0], documents)
+
+    @rule(
+        name=PLANNED,
+        type=st.sampled_from(TYPES),
+        every=st.sampled_from([2, 90]),
+        overlap=st.sampled_from(["allow", "skip", "cancel"]),
+        missed=st.sampled_from(["skip", "one", "all"]),
+        pair=st.booleans(),
+    )
+    def add_schedule(self, name: str, type: str, every: float, overlap: str, missed: str, pair: bool) -> None:
+        task = {"type": type, "payload": "{{schedule.tick}}", "tags": ["made"]}
+        both = {"title": "Both", "tasks": [{**task, "ref": "a"}, {**task, "after": ["a"]}], "on_failure": "continue"}
+        made = {"dag": both} if pair else {"task": task}
+        self._do(
+            lambda queue, _: queue.add_schedule(
+                name, every=every, overlap=overlap, missed=missed, max_missed=3, jitter=1, replace=True, **made
+            )
+        )
+
+    @rule(name=PLANNED, verb=st.sampled_from(["pause_schedule", "resume_schedule", "remove_schedule", "get_schedule"]))
+    def change_schedule(self, name: str, verb: str) -> None:
+        self._do(lambda queue, _: getattr(queue, verb)(name))
+
+    @rule(name=PLANNED, type=st.sampled_from(TYPES), rate=st.sampled_from(["60/min", "1/min"]))
+    def add_trigger(self, name: str, type: str, rate: str) -> None:
+        # Not on events: what happens in one commit is numbered in another order by each store.
+        task = {"type": type, "payload": "{{event.data.n}}", "tags": ["made", "of-{{event.data.n}}"]}
+        self._do(
+            lambda queue, _: queue.add_trigger(
+                name, "webhook", scheme="github", secret=SECRET, task=task, rate=rate, replace=True
+            )
+        )
+
+    @rule(name=PLANNED, number=st.integers(1, 3))
+    def receive(self, name: str, number: int) -> None:
+        body = b'{"n": %d}' % number
+        headers = signatures.sign("github", SECRET, body, id="", stamp=0)
+
+        async def receive(queue: Queue, _: int) -> list[Any]:
+            receipt = await queue.receive(name, headers, body)
+            return [receipt.id, receipt.existing, receipt.reason]
+
+        self._do(receive)
+
+    @rule(name=PLANNED, verb=st.sampled_from(["pause_trigger", "resume_trigger", "remove_trigger", "get_trigger"]))
+    def change_trigger(self, name: str, verb: str) -> None:
+        self._do(lambda queue, _: getattr(queue, verb)(name))
+
+    @rule()
+    def make_what_is_due(self) -> None:
+        async def make(queue: Queue, _: int) -> list[Any]:
+            count = await schedule(queue._desk)
+            tasks = (await queue.find(tag="made", limit=1000)).items
+            return [count, *await queue.schedules(), *await queue.triggers(), *tasks]
+
+        self._do(make)
+
     @rule(scope=SCOPES, unit=UNITS, limit=AMOUNTS, default=AMOUNTS, number=NUMBERS, window=WINDOWS)
     def set_budget(
         self, scope: str, unit: str, limit: float, default: float, number: int, window: dict[str, Any]
@@ -592,10 +673,12 @@ class Stores(RuleBasedStateMachine):
         elif hasattr(first, "existing"):
             found = list(first.tasks)
         for number, item in enumerate(found):
-            if isinstance(item, Task) and item.id not in self.tasks:
-                self.tasks.append(item.id)
-                self._note_dag(item.dag_id)
-                self._note_dag(dag_of(item.id))
+            # What schedules and triggers made is first met when it is claimed.
+            task = item.task if isinstance(item, Claim) else item
+            if isinstance(task, Task) and task.id not in self.tasks:
+                self.tasks.append(task.id)
+                self._note_dag(task.dag_id)
+                self._note_dag(dag_of(task.id))
             if isinstance(item, Claim) and all(isinstance(answer, list) and len(answer) > number for answer in answers):
                 self.claims.append([answer[number] for answer in answers])
                 groups = [answer[number].group for answer in answers]

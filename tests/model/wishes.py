@@ -252,6 +252,9 @@ LADDERS = st.sampled_from(
 PAUSED = st.sampled_from([{"type": "a"}, {"type": "b"}, {"agent": "ada"}, {"everything": True}])
 """What is paused and resumed."""
 
+PLANNED = st.sampled_from(["nightly", "often"])
+"""What schedules and triggers are called."""
+
 RESUMED = st.sampled_from([{"provider": "acme"}, {"provider": "anthropic"}, {"limit": "a"}, {"limit": "b"}])
 """What rate limits close, and is resumed."""
 

@@ -107,6 +107,7 @@ class World:
         known["budgets"] = plain(self.read(self.store.budgets("default")))
         known["type slots"] = plain(self.read(self.store.type_slots("default")))
         known["rates"] = plain(self.read(self.store.rates("default")))
+        known["documents"] = plain(self.read(self.store.documents("default", "note")))
         known["locks"] = plain(self.read(self.store.locks("default")))
         return known
 

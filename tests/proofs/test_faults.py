@@ -399,6 +399,7 @@ def test_the_stories_say_every_verb_that_can_be_repeated() -> None:
         "rerank": "said by duties only; it has nothing to remember",
         "stand": "said by whoever moves everything to another store",
         "overdue": "said by duties only; it has nothing to remember",
+        "write_document": "said for tokens, schedules and hooks; a version tells a repeat",
     }.keys()
     assert verbs <= called
 

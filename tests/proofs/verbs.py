@@ -47,6 +47,7 @@ READS = {
     "dag": "a read",
     "dead_letter_ids": "a read",
     "dead_letters": "a read",
+    "documents": "a read",
     "find": "a read",
     "get": "a read",
     "handed_in": "a read",
@@ -60,6 +61,7 @@ READS = {
     "now": "a read",
     "pauses": "a read",
     "payload_digests": "a read",
+    "projects": "a read",
     "questions": "a read",
     "rates": "a read",
     "read_journal": "a read",
@@ -703,6 +705,36 @@ def _slower(scene: Scene) -> Call:
     scene.queue.add("few")
     scene.take("few", "few")
     return lambda store: store.set_rate("default", "few", rates.parse("1/hour"))
+
+
+# Documents
+
+
+@case("write_document", "whatever it was", adds_up="it has one version more")
+def _document(scene: Scene) -> Call:
+    return lambda store: store.write_document("default", "note", "a", b"1")
+
+
+@case("write_document", "that is new", again=errors.Conflict)
+def _new_document(scene: Scene) -> Call:
+    return lambda store: store.write_document("default", "note", "a", b"1", 0)
+
+
+@case("write_document", "in the place of one that was read", again=errors.Conflict)
+def _next_document(scene: Scene) -> Call:
+    drive(scene.store.write_document("default", "note", "a", b"1"))
+    return lambda store: store.write_document("default", "note", "a", b"2", 1)
+
+
+@case("write_document", "that goes")
+def _no_document(scene: Scene) -> Call:
+    drive(scene.store.write_document("default", "note", "a", b"1"))
+    return lambda store: store.write_document("default", "note", "a", None)
+
+
+@case("tell", "of something that happened", adds_up="said twice, it is told twice")
+def _tell(scene: Scene) -> Call:
+    return lambda store: store.tell("default", "hook.disabled", reason="gone", data={"hook": "ci"})
 
 
 # Locks and budgets

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import dibs
-from dibs.stores import nearest_file
+from dibs.stores import nearest_file, open_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,10 +73,13 @@ def test_a_redis_url_leads_to_its_namespace(redis_url: str) -> None:
         queue.get(task.id)
 
 
-@pytest.mark.parametrize("url", ["http://localhost:3427", "https://example.com"])
-def test_stores_that_do_not_exist_yet_are_refused_plainly(url: str) -> None:
-    with pytest.raises(dibs.Invalid, match="not supported yet") as caught:
-        dibs.connect_sync(url)
+@pytest.mark.parametrize("url", ["http://localhost:3427", "https://example.com", "HTTP://host"])
+def test_the_url_of_a_server_is_no_store_but_a_queue(url: str) -> None:
+    with dibs.connect_sync(url) as queue:
+        assert queue.queue.far
+        assert queue.url == url.lower()
+    with pytest.raises(dibs.Invalid, match="the way to a server") as caught:
+        open_store(url.lower())
     assert caught.value.field == "url"
 
 

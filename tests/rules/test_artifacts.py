@@ -95,3 +95,8 @@ def test_too_much_is_said_with_the_limit() -> None:
     error = artifacts.too_large(1_024)
     assert (error.field, error.code) == ("data", "too_large")
     assert "1,024 bytes" in error.message
+
+
+def test_bytes_that_are_not_there_are_told_in_one_way() -> None:
+    assert artifacts.no_bytes("sha256:0").field == "ref"
+    assert artifacts.not_kept("log").field == "artifacts"

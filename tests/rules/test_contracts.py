@@ -132,6 +132,12 @@ def test_a_contract_that_makes_no_sense_is_refused(expects: Any, why: str) -> No
     assert (caught.value.field, caught.value.code) == ("expects", "invalid")
 
 
+def test_the_commands_of_a_contract_are_those_of_its_checks_that_run_one() -> None:
+    expects = {"validation": ["command", "human"], "argv": ["make", "test"]}
+    assert [check.kind for check in contracts.commands(expects)] == ["command"]
+    assert contracts.commands({"validation": "human"}) == []
+
+
 def test_work_is_judged_by_others_once_everything_else_is_checked() -> None:
     judged = Check("judge", rubric="It is true.", criteria=("short", "sharp"))
     seen = Check("human", question="Good?", assignee="grace")

@@ -160,3 +160,16 @@ def test_tasks_of_one_boost_never_change_their_order(
 )
 def test_tiers(priority: float, tier: str) -> None:
     assert rules.tier(priority) == tier
+
+
+def test_a_rank_is_of_the_tier_that_its_effective_priority_has() -> None:
+    now = rules.EPOCH + 90 * 60_000_000
+    for boost in (0.0, 0.1, 5.0):
+        bounds = rules.tier_ranks(boost, now)
+        for tier, rank in zip(rules.TIERS[1:], bounds, strict=True):
+            assert rules.tier(rules.effective(rank + 0.001, boost, now)) == tier
+            assert rules.tier(rules.effective(rank - 0.001, boost, now)) != tier
+
+
+def test_tiers_that_nothing_is_in_are_left_out() -> None:
+    assert rules.by_tier([1, 0, 2, 0, 0]) == {"critical": 1, "normal": 2}

@@ -38,6 +38,7 @@ SQLITE = {
         "body_hash cancel_reason cause closing created_at created_by drafted ended_at id key on_failure "
         "project requested started started_at status title user"
     ),
+    "documents": "body kind name project updated_at version",
     "edges": "child id kind parent resolved_at",
     "grown": "dag id",
     "holds": "fence n name project",
@@ -86,6 +87,7 @@ POSTGRES = {
         "body_hash cancel_reason cause closing created_at created_by drafted ended_at id key on_failure "
         "project requested started started_at status title user"
     ),
+    "documents": "body kind name project updated_at version",
     "edges": "child id kind parent resolved_at",
     "ended": (
         "agent artifacts attempts boost bytes cancel_reason cause claimed_at cost_usd crashes deadline "
@@ -140,8 +142,8 @@ RECORD = {
     ),
 }
 STATE = (
-    "agents backoffs breakers budgets changed children claims clock closing dag_keys dags deadlines due "
-    "duties edges_into edges_out_of endings events freed groups grown inquiries keys ladders lane_ids "
+    "agents backoffs breakers budgets changed children claims clock closing dag_keys dags deadlines "
+    "documents due duties edges_into edges_out_of endings events freed groups grown inquiries keys ladders lane_ids "
     "lanes last_number last_put last_seq leases locks marked members now numbered overrides passed_over "
     "pauses rates replies roomy standing steps stirred stopping tasks type_slots"
 )

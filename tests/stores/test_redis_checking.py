@@ -49,6 +49,7 @@ def here(redis_url: str) -> Iterator[Furnished]:
         scene.queue.add(type, key=f"key of {type}")
     scene.queue.complete(scene.take("spent", "spent"), cost=0.5)
     scene.queue.claim("ada", types=["plain_one"], claim_id="the claim")
+    drive(scene.store.write_document("p", "note", "a", b"1"))
     assert isinstance(scene.store, RedisStore)
     with redis.Redis.from_url(redis_url.partition("?")[0]) as client:
         yield Furnished(scene, scene.store._keys, client)
@@ -90,7 +91,25 @@ def _forget_event(here: Furnished) -> None:
     here.client.xdel(here.keys.events, entry)
 
 
+NOTES = '["p","note"]'
+
 DAMAGES: dict[str, tuple[Callable[[Furnished], Any], str]] = {
+    "documents of nobody": (
+        lambda here: here.client.srem(here.keys.documents, NOTES),
+        r'The documents \["p","note"\] are not listed\.',
+    ),
+    "a kind without documents": (
+        lambda here: here.client.sadd(here.keys.documents, '["p","other"]'),
+        r'The documents \["p","other"\] are listed, but not there\.',
+    ),
+    "a document without a name": (
+        lambda here: here.client.hset(here.keys.documents_of(NOTES), "b", "1 1 x"),
+        r"Document b of \S+ is not listed\.",
+    ),
+    "a name without a document": (
+        lambda here: here.client.zadd(here.keys.document_names(NOTES), {"b": 0}),
+        r"Document b of \S+ is listed, but not there\.",
+    ),
     "a stranger's key": (lambda here: here.client.set(here.keys.prefix + "mine", 1), r":mine is none of dibs"),
     "a stranger's family": (lambda here: here.client.set(here.keys.prefix + "x:1", 1), r":x:1 is none of dibs"),
     "a key named as the channel": (lambda here: here.client.set(here.keys.channel, 1), r":news is none of dibs"),

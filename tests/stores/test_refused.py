@@ -20,6 +20,12 @@ from dibs.errors import (
 from dibs.stores.postgres import refused
 
 SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
+    "changed_meanwhile": (
+        ["a", 2, 1],
+        Conflict,
+        "a has version 2, and version 1 was expected: read it again.",
+        "expected",
+    ),
     "cycle": (["a", "b", "a"], CycleDetected, "These tasks would wait for each other: a → b → a.", "after"),
     "dag_closed": (
         ["d", "failed"],

@@ -38,6 +38,24 @@ def test_the_shell_agent_counts_words(shell: Shell) -> None:
     assert (bad["status"], bad["reason"]) == ("dead_lettered", "invalid_input")
 
 
+def test_an_audit_is_scheduled_for_every_weekday_night(shell: Shell) -> None:
+    shutil.copy(EXAMPLES / "nightly_audit.yaml", shell.folder)
+    assert shell.run("dibs schedule add --file nightly_audit.yaml").stdout == "nightly-audit\n"
+    runs = json.loads(shell.run("dibs schedule next nightly-audit --count 5 --json").stdout)
+    assert all("T02:30:00+0" in run["local"] for run in runs)
+
+
+def test_a_dead_letter_is_looked_into(shell: Shell) -> None:
+    shutil.copy(EXAMPLES / "repair.yaml", shell.folder)
+    assert shell.run("dibs trigger add --file repair.yaml").stdout == "repair\n"
+    shell.run("""dibs add code "Parse it" --payload '{"n": 7}' --max-attempts 1""")
+    claim = json.loads(shell.run("dibs claim --agent ada --json").stdout)
+    shell.run(f"dibs fail {claim['task']['id']} --fence {claim['fence']} --error 'no such module'")
+    found = json.loads(shell.run("dibs claim --agent ada --wait 10s --json").stdout)["task"]
+    assert (found["type"], found["title"], found["tags"]) == ("investigate", "Why did Parse it fail?", ["of:code"])
+    assert found["payload"] == {"task": claim["task"]["id"], "error": "no such module", "was": {"n": 7}}
+
+
 def test_every_example_is_listed_and_run() -> None:
     listed = (EXAMPLES / "README.md").read_text()
     here = Path(__file__).read_text()

@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from dibs.errors import NotFound, Unavailable
+from dibs.errors import Unavailable
 from dibs.rules import artifacts
 
 if TYPE_CHECKING:
@@ -68,10 +68,7 @@ class Blobs:
             try:
                 found = obstore.get(self._store, artifacts.key(digest))
             except FileNotFoundError:
-                raise NotFound(
-                    f"The bytes {digest} are not where artifacts are kept: look for another place, or put them again.",
-                    field="ref",
-                ) from None
+                raise artifacts.no_bytes(digest) from None
             return Stream(iter(found.stream(min_chunk_size=CHUNK)), digest, int(found.meta["size"]))
 
     def written_before(self, age_s: float) -> Iterator[list[tuple[str, int]]]:

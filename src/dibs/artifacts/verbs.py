@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dibs.model.claim import Claim
     from dibs.model.task import Task
     from dibs.requests import Held
+    from dibs.stores.confined import Homes
     from dibs.stores.contract import Store
 
 T = TypeVar("T")
@@ -59,6 +60,9 @@ class Artifacts:
     """What a queue does with artifacts."""
 
     store: Store
+    project: str
+    _homes: Homes | None = None
+    """Of a queue that is confined to a project: what is known to be in that."""
     artifacts_at: str | None
     _depot: Depot
 
@@ -95,6 +99,8 @@ class Artifacts:
             else:
                 await self._run(spool.fill, data)
             await self._run(blobs.put, spool.digest, spool.size, spool.file)
+            if self._homes is not None:
+                self._homes.learn_bytes(self.project, [spool.digest])
             return Artifact(name=label, digest=spool.digest, size=spool.size, media_type=kind)
 
     async def open_artifact(self, ref: Any, *, dag: Any = None) -> Opened:
@@ -157,6 +163,8 @@ class Artifacts:
             blobs.open(digest).read()
             return str(self._depot.place)
 
+        if self._homes is not None:
+            self._homes.check_operators(self.project)
         return await self._run(looked_at)
 
     async def _passed_on(self, values: Any) -> tuple[Artifact, ...]:
@@ -168,10 +176,7 @@ class Artifacts:
             blobs = await self._run(self._open_blobs)
             for artifact in found:
                 if await self._run(blobs.size_of, artifact.digest) != artifact.size:
-                    raise Invalid(
-                        f"the bytes of the artifact {artifact.name!r} are not kept: put them first, with put_artifact.",
-                        field="artifacts",
-                    )
+                    raise artifacts.not_kept(artifact.name)
         return found
 
     async def _resolve(self, claims: Sequence[Claim]) -> None:
@@ -190,6 +195,8 @@ class Artifacts:
                 some = found[start : start + _AT_ONCE]
                 ids = refs.tasks_in(some)
                 tasks = dict(zip(ids, await self.store.get(ids), strict=True)) if ids else {}
+                # What is in another project does not exist for this task, whoever claims it.
+                tasks = {id: _at_home(task, claim.task.project) for id, task in tasks.items()}
                 more, room = refs.resolved(some, tasks, in_dag, room)
                 values |= more
             claim.context = {**claim.context, "refs": values}
@@ -197,12 +204,14 @@ class Artifacts:
     async def _digest_of(self, ref: Any, dag: Any) -> str:
         from dibs.model.artifact import Artifact
         from dibs.rules import refs
-        from dibs.rules.artifacts import newest
+        from dibs.rules.artifacts import newest, no_bytes
 
         if isinstance(ref, dict):
             ref = ref.get("digest")
         wanted = refs.parse(ref.digest if isinstance(ref, Artifact) else ref)
         if wanted.kind == refs.BYTES:
+            if self._homes is not None and not await self._homes.bytes_in(self.project, [wanted.name]):
+                raise no_bytes(wanted.name)
             return wanted.name
         if wanted.kind != refs.ARTIFACT:
             raise Invalid(f"{ref} is an output, not an artifact: get the task to read it.", field="ref")
@@ -231,3 +240,7 @@ class Artifacts:
 
     async def _run(self, work: Callable[..., T], *args: Any) -> T:
         return await self._depot.run(work, *args)
+
+
+def _at_home(task: Task | None, project: str) -> Task | None:
+    return task if task is not None and task.project == project else None

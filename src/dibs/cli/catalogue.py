@@ -8,6 +8,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         (
             ("add", "add", "add one task"),
             ("dag", "dag", "submit a graph of tasks from a file; show or cancel one"),
+            ("schedule", "schedule", "make tasks and dags again and again: cron, every, at"),
+            ("trigger", "trigger", "make them when something happens: webhook, event, file …"),
         ),
     ),
     (
@@ -67,6 +69,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("resume", "pausing", "end a pause"),
             ("breaker", "breaker", "circuit breakers: stop handing out a type that keeps failing"),
             ("escalation", "escalation", "what follows when tasks keep failing: reassign, ask …"),
+            ("hook", "hook", "who is told what happens: webhooks, a chat, mail"),
             ("priority", "steer", "change how urgent a task is"),
             ("link", "steer", "make a task wait for others"),
             ("budget", "budget", "what may be spent, by type, user, dag or agent; per day"),
@@ -76,8 +79,16 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ),
     ),
     (
+        "Let others in",
+        (
+            ("token", "token", "who may use a server, and for what: add, list, revoke, rotate"),
+            ("audit", "audit", "what was done to tokens and settings, and what was refused"),
+        ),
+    ),
+    (
         "Look after the store",
         (
+            ("up", "up", "serve the queue over HTTP: API, events, schedules, webhooks"),
             ("doctor", "tend", "is everything sound?"),
             ("upgrade", "tend", "bring the store's schema up to date"),
             ("prune", "tend", "delete what ended long ago"),
@@ -101,6 +112,11 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
         ("get", "write an artifact's bytes"),
         ("ls", "the artifacts of a task or a dag"),
         ("sweep", "delete bytes that no task refers to"),
+    ),
+    "audit": (
+        ("ls", "the entries: who did what, or was refused"),
+        ("verify", "has anybody changed or removed an entry?"),
+        ("prune", "drop old entries, with one that says so"),
     ),
     "breaker": (
         ("ls", "the circuit breakers, what they counted and how they are set"),
@@ -135,6 +151,12 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
         ("keep", "leave dead-lettered tasks as they are"),
         ("escalate", "ask somebody to decide"),
     ),
+    "token": (
+        ("add", "make a token, and print its secret once"),
+        ("ls", "the tokens, their rights, when they end"),
+        ("revoke", "end a token"),
+        ("rotate", "a new secret with the same rights"),
+    ),
     "escalation": (
         ("ls", "every ladder: what follows after how many failures"),
         ("show", "the ladder of a type or dag"),
@@ -142,12 +164,42 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
         ("clear", "forget the ladder of a type or dag"),
         ("apply", "set ladders as dibs.toml says"),
     ),
+    "hook": (
+        ("add", "tell somebody of events"),
+        ("ls", "every hook, and how telling it goes"),
+        ("show", "one hook in full"),
+        ("rm", "tell it nothing more"),
+        ("pause", "tell it nothing, for now"),
+        ("resume", "go on where it stopped"),
+        ("rotate", "make a new secret"),
+        ("deliveries", "the last tries to tell it"),
+        ("replay", "deliver once more what happened after an event"),
+        ("test", "send a test message, and see how it goes"),
+    ),
+    "schedule": (
+        ("add", "make a task or a dag at certain times"),
+        ("ls", "the schedules, and when they are due next"),
+        ("show", "everything about one schedule"),
+        ("pause", "let a schedule make nothing for a while"),
+        ("resume", "let a paused schedule go on"),
+        ("rm", "forget a schedule"),
+        ("next", "when a schedule is due next"),
+    ),
+    "trigger": (
+        ("add", "make a task or a dag when something happens"),
+        ("ls", "the triggers, what they wait for, how many they made"),
+        ("show", "everything about one trigger but its secrets"),
+        ("pause", "let a trigger make nothing for a while"),
+        ("resume", "let a paused trigger go on"),
+        ("rm", "forget a trigger"),
+        ("test", "what a trigger would make for an event"),
+    ),
 }
 
 ALONE = {"agents": "ls"}
 """Families whose name alone is a command: the one that is meant."""
 
-LATER = ("up", "bench")
+LATER = ("bench",)
 """Commands that are promised and not there yet: they are refused as such, not as a slip of the finger."""
 
 

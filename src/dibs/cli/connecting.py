@@ -11,9 +11,18 @@ if TYPE_CHECKING:
 
 
 def opened(args: Namespace) -> SyncQueue:
-    """The queue at `--url`, else where `dibs.connect` looks; use it in a `with` statement."""
+    """The queue at `--url`, else where `dibs.connect` looks; use it in a `with` statement.
+
+    What is added belongs to the trace that `$TRACEPARENT` names.
+    """
+    import os
+
     from dibs.sync import connect_sync
 
+    if "TRACEPARENT" in os.environ:
+        from dibs import tracing
+
+        tracing.enter(os.environ["TRACEPARENT"], os.environ.get("TRACESTATE"))
     return connect_sync(args.url)
 
 

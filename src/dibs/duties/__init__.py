@@ -14,7 +14,9 @@ from dibs.duties.lapse import lapse
 from dibs.duties.promote import promote
 from dibs.duties.prune import prune
 from dibs.duties.rerank import rerank
+from dibs.duties.schedule import schedule
 from dibs.duties.spread import spread
+from dibs.duties.trigger import trigger
 from dibs.duties.unpark import unpark
 from dibs.duties.watch import watch
 from dibs.rules.schedule import GRACE_S, INTERVALS_S, RETENTION_S
@@ -26,6 +28,8 @@ DUTIES: dict[str, Callable[[Desk], Awaitable[int]]] = {
     "expire": expire,
     "lapse": lapse,
     "conclude": conclude,
+    "schedule": schedule,
+    "trigger": trigger,
     "promote": promote,
     "spread": spread,
     "rerank": rerank,

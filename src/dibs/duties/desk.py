@@ -10,6 +10,7 @@ from dibs.rules.schedule import RETENTION_S, slept
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dibs.model.trigger import Trigger
     from dibs.rules.retry import PoisonPolicy
     from dibs.stores.contract import Store
 
@@ -20,7 +21,7 @@ BATCH = 500
 class Desk:
     """A store, and the choices the duties need: the random draw, the poison rule, how long things are kept."""
 
-    __slots__ = ("_looked_at", "draw", "poison", "retention_s", "store")
+    __slots__ = ("_looked_at", "draw", "poison", "retention_s", "store", "triggers")
 
     def __init__(
         self,
@@ -35,6 +36,8 @@ class Desk:
         self.poison = poison
         self.retention_s = retention_s
         self._looked_at = (time.time(), time.monotonic())
+        self.triggers: tuple[int, list[tuple[str, Trigger]]] | None = None
+        """Every trigger with its project, as of this version of their clock document."""
 
     def woke_up(self) -> bool:
         """Whether the machine slept since this was asked before. The monotonic clock stands still in sleep."""

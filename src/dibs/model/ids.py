@@ -34,6 +34,16 @@ def new_id(prefix: str) -> str:
         return f"{prefix}_{_time}{_stem}{_PAIRS[_count & 1023]}"
 
 
+def derived_id(prefix: str, at: int, *parts: str) -> str:
+    """An id that follows from what it is for: equal parts, at the same instant (in micros), have the same one, and
+    nobody else has it. It sorts with the ids that are made at that instant."""
+    from hashlib import blake2b
+
+    told = "\0".join((prefix, *parts)).encode()
+    rest = int.from_bytes(blake2b(told, digest_size=10).digest())
+    return f"{prefix}_{_text(max(at, 0) // 1_000, 40)}{_text(rest, 70)}"
+
+
 def dag_of(task_id: str) -> str:
     """The id of a standalone task's virtual dag."""
     return "dag_" + task_id.removeprefix("task_")

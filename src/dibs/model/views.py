@@ -147,7 +147,7 @@ class Budget(Struct, kw_only=True):
 
 
 class Stats(Struct, kw_only=True):
-    """The queue at a glance."""
+    """The queue at a glance. `by_tier`: what is ready and not parked, by the tier of its effective priority now."""
 
     by_status: dict[str, int] = field(default_factory=dict)
     by_type: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -156,3 +156,4 @@ class Stats(Struct, kw_only=True):
     oldest_ready_at: datetime | None = None
     next_due_at: datetime | None = None
     cost_usd: float | None = None
+    by_tier: dict[str, int] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import ValidationError, convert
 
-from dibs.errors import Invalid
+from dibs.errors import Invalid, NotFound
 from dibs.model.artifact import Artifact
 from dibs.rules import validation
 from dibs.rules.large import KEPT_AS
@@ -113,3 +113,17 @@ def _checked(value: Any) -> Artifact:
 def newest(found: Sequence[Artifact]) -> dict[str, Artifact]:
     """Of each name the artifact that was put last; they come in the order in which they were put."""
     return {artifact.name: artifact for artifact in found}
+
+
+def no_bytes(digest: str) -> NotFound:
+    """Nobody put them, or nobody of this project."""
+    return NotFound(
+        f"The bytes {digest} are not where artifacts are kept: look for another place, or put them again.", field="ref"
+    )
+
+
+def not_kept(name: str) -> Invalid:
+    """An artifact is named whose bytes are not there."""
+    return Invalid(
+        f"the bytes of the artifact {name!r} are not kept: put them first, with put_artifact.", field="artifacts"
+    )

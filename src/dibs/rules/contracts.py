@@ -134,6 +134,11 @@ def parse(expects: Any) -> tuple[Check, ...]:
     return tuple(checks)
 
 
+def commands(expects: Any) -> list[Check]:
+    """The checks of a contract that run a command."""
+    return [check for check in parse(expects) if check.kind == "command"]
+
+
 def is_slow(expects: Any) -> bool:
     """Whether work under this contract is handed in and judged by others."""
     listed = expects["validation"]

@@ -12,7 +12,12 @@ in whole steps of one point:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from math import floor, log, log2
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 EPOCH = 1_735_689_600_000_000
 """2025-01-01 in micros: minutes count from here, so that ranks keep their precision."""
@@ -25,6 +30,10 @@ MAX_URGENCY = 50
 
 BOOSTS = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
 """The boosts there are. Boost is part of a lane, and lanes must stay few."""
+
+TIERS = ("critical", "high", "normal", "low", "background")
+TIER_BOUNDS = (10.0, 30.0, 60.0, 80.0)
+"""The effective priority at which each tier but the first begins."""
 
 _LOGS = tuple((log(boost), boost) for boost in BOOSTS[1:])
 _MINUTE = 60_000_000
@@ -94,12 +103,14 @@ def exact_effective(
 
 def tier(priority: float) -> str:
     """The word for a priority: critical, high, normal, low or background."""
-    if priority < 10:
-        return "critical"
-    if priority < 30:
-        return "high"
-    if priority < 60:
-        return "normal"
-    if priority < 80:
-        return "low"
-    return "background"
+    return TIERS[bisect_right(TIER_BOUNDS, priority)]
+
+
+def tier_ranks(boost: float, now: int) -> list[float]:
+    """The ranks at which tasks of this boost are of the next tier now; all but the last tier end at one."""
+    return [bound + boost * minutes(now) for bound in TIER_BOUNDS]
+
+
+def by_tier(counts: Iterable[int]) -> dict[str, int]:
+    """How many are of each tier, given in their order; tiers that nothing is in are left out."""
+    return {tier: count for tier, count in zip(TIERS, counts, strict=True) if count}

@@ -42,7 +42,7 @@ def parse(window: object, timezone: object) -> Window | None:
     if timezone is None:
         return Window()
     name = validation.text(timezone, "timezone", max_chars=MAX_ZONE_CHARS)
-    if _zone(name) is None:
+    if zone_of(name) is None:
         raise Invalid(
             f"timezone must be a name like Europe/Berlin that is known here, not {name!r:.80}; if it should be,"
             " pip install tzdata.",
@@ -54,7 +54,7 @@ def parse(window: object, timezone: object) -> Window | None:
 def ends_at(window: Window, now: int) -> int:
     """When the window ends that this instant is in. Where the time zone is not known, it goes by UTC: work must not
     stop because a machine has no time zones."""
-    zone = _zone(window.timezone) or _zone(UTC)
+    zone = zone_of(window.timezone) or zone_of(UTC)
     day = from_micros(now).astimezone(zone).date()
     while True:
         day += timedelta(days=1)
@@ -66,10 +66,10 @@ def ends_at(window: Window, now: int) -> int:
 
 def local(instant: datetime, timezone: str) -> str:
     """An instant as the clocks of a time zone show it: `2026-11-16 00:00 Europe/Berlin`."""
-    return f"{instant.astimezone(_zone(timezone) or _zone(UTC)):%Y-%m-%d %H:%M} {timezone}"
+    return f"{instant.astimezone(zone_of(timezone) or zone_of(UTC)):%Y-%m-%d %H:%M} {timezone}"
 
 
-def _zone(name: str) -> tzinfo | None:
+def zone_of(name: str) -> tzinfo | None:
     """The time zone of this name; None if it is not known here."""
     from datetime import UTC as EVERYWHERE
 

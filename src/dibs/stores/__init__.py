@@ -24,7 +24,7 @@ def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None
     With `blocking` no coroutine of the store ever suspends; without, none keeps the event loop for longer than one
     brief commit.
     """
-    url = _resolved(url)
+    url = chosen(url)
     if not isinstance(url, str):
         raise Invalid(f"url must be text, not {type(url).__name__}.", field="url")
     scheme, found, rest = url.partition(":")
@@ -43,11 +43,7 @@ def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None
     if scheme in ("redis", "rediss"):
         return _redis(url, clock, blocking)
     if scheme in ("http", "https"):
-        raise Invalid(
-            f"{scheme} is not supported yet; use {_KNOWN}.",
-            code="not_supported_yet",
-            field="url",
-        )
+        raise Invalid(f"{scheme} is the way to a server, which has a store itself; here use {_KNOWN}.", field="url")
     raise Invalid(f"unknown store {scheme!r}; use {_KNOWN}.", field="url")
 
 
@@ -89,7 +85,7 @@ def shown(url: str) -> str:
 
 def missing_file(url: str | None) -> str | None:
     """The file that opening this URL would create; None if it is there already, or the store is no file."""
-    scheme, _, rest = _resolved(url).partition(":")
+    scheme, _, rest = chosen(url).partition(":")
     if scheme != "sqlite":
         return None
     path = _path(rest)
@@ -109,7 +105,8 @@ def nearest_file() -> str:
         folder = above
 
 
-def _resolved(url: str | None) -> str:
+def chosen(url: str | None) -> str:
+    """The URL that is meant: the one given, else `$DIBS_URL`, else that of the nearest file."""
     return url or os.environ.get("DIBS_URL") or "sqlite:" + nearest_file()
 
 

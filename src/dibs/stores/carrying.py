@@ -22,7 +22,7 @@ from dibs.rules.providers import Backoff
 from dibs.rules.rates import Rate
 from dibs.stores.agents import Known
 from dibs.stores.specs import Spec
-from dibs.stores.values import LaneKey, Usage
+from dibs.stores.values import Document, LaneKey, Usage
 
 
 class CarriedEdge(Struct, array_like=True, frozen=True):
@@ -235,6 +235,7 @@ class CarriedSettings(Struct, kw_only=True, omit_defaults=True):
     type_slots: list[tuple[str, str, int]] = field(default_factory=list)
     rates: list[tuple[str, str, Rate, int]] = field(default_factory=list)
     agents: list[tuple[str, str, Known]] = field(default_factory=list)
+    documents: list[Document] = field(default_factory=list)
     claims: list[tuple[str, str, int, list[list[tuple[int, int]]]]] = field(default_factory=list)
     grown: list[str] = field(default_factory=list)
     closing: list[str] = field(default_factory=list)

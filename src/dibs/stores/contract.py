@@ -72,7 +72,8 @@ Rules that hold for every method:
   children emits `task.released` with reason `suspended`. A decision about a dead letter emits `task.reviewed`, after
   what it did to the task. A rung that is taken emits `task.escalated`. `task.waiting` and
   `task.answered` have the kind of the question as their reason and name it in their data (`question`; `by`: who
-  answered). Events of agents (`agent.…`) name the agent and neither task nor dag. `seq` is dense in commit order.
+  answered). Events of agents (`agent.…`) name the agent and neither task nor dag; their data, and that of events of
+  gates and breakers, is `rules.access.at_home`. `seq` is dense in commit order.
 - **Escalation.** A failure (`rules.escalation.is_failure`) takes rungs of the ladder of its task: the first that is set
   of `rules.escalation.scopes_for`. Which, and where they move it, says `rules.escalation.step`, in the commit that
   settles the claim, whoever does. Each is added to the task's `escalations` and told: `task.escalated`, reason its
@@ -182,6 +183,7 @@ if TYPE_CHECKING:
         Claimed,
         ClaimRequest,
         Dependency,
+        Document,
         Entry,
         Expired,
         Filter,
@@ -348,8 +350,8 @@ class Store(Protocol):
         these names only. Unknown dag: none."""
         ...
 
-    async def kept_digests(self, digests: Sequence[str]) -> set[str]:
-        """Those of these digests that some artifact has, in any project."""
+    async def kept_digests(self, digests: Sequence[str], project: str | None = None) -> set[str]:
+        """Those of these digests that some artifact has, in any project, or in this one."""
         ...
 
     async def payload_digests(self) -> set[str]:
@@ -661,11 +663,47 @@ class Store(Protocol):
         """All of them, by scope and unit. Those of a dag are forgotten when it is pruned."""
         ...
 
+    # Documents
+    #
+    # Small values beside the tasks, by project ("": of the whole store), kind and name: tokens, schedules, hooks. They
+    # stay until they are removed, and nothing is emitted for them.
+
+    async def write_document(
+        self, project: str, kind: str, name: str, body: bytes | None, expected: int | None = None
+    ) -> int:
+        """Keep a document in the place of the one of that name, or remove it (None: nothing there to remove is no
+        mistake); its new version: one more than it had, 1 where there was none, 0 where it was removed. A document
+        that comes back begins at 1 again.
+
+        `expected` is the version that it must have now (0: it must not be there), else Conflict, code
+        `version_conflict`, and nothing changes; however many writers race, one of those that expect the same version
+        gets through. What `rules.documents.check` refuses is Invalid, with the field.
+        """
+        ...
+
+    async def documents(
+        self, project: str, kind: str, *, name: str | None = None, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        """The documents of a kind in a project, in the order of their names (by code points): those after a name, at
+        most `limit`; or the one of this name, if there is one."""
+        ...
+
+    async def tell(
+        self, project: str, type: str, *, reason: str | None = None, data: dict[str, Any] | None = None
+    ) -> None:
+        """Emit an event about neither task, dag nor agent, for something that is kept in documents. Its data say in
+        which project, as `rules.access.at_home` has it. Said twice, it is told twice."""
+        ...
+
     # Reading
 
     async def get(self, ids: Sequence[str], *, listed: bool = False) -> list[Task | None]:
         """Full snapshots, with outputs, artifacts, `depends_on`, `blocked_by` (open edges' parents) and effective
         priority as of now; or as lists have them."""
+        ...
+
+    async def projects(self, ids: Sequence[str]) -> list[str | None]:
+        """The project that each of these tasks, dags (also virtual ones) or questions is in; None: nobody knows it."""
         ...
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
@@ -695,7 +733,8 @@ class Store(Protocol):
         ...
 
     async def stats(self, project: str) -> Stats:
-        """Counts by status and type, lanes with something ready, agents (as `agents`) heard of in the last day."""
+        """Counts by status and type, lanes with something ready, agents (as `agents`) heard of in the last day; what is
+        ready and not parked by `rules.priority.tier` of its effective priority, as ranks say it."""
         ...
 
     async def pauses(self, project: str) -> list[Pause]:

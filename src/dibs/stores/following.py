@@ -30,9 +30,10 @@ _PLAIN = frozenset({"url", "late_drafts", "schema_version", "now", "clock"})
 """What is no verb."""
 _READS = frozenset(
     {
-        *("agents", "artifacts", "backoffs", "breakers", "budgets", "dag", "dead_letter_ids", "dead_letters", "events"),
-        *("find", "get", "history", "inbox", "ladders", "last_seq", "locks", "metrics", "pauses", "questions", "rates"),
-        *("read_journal", "stats", "type_slots", "wait_for_news"),
+        *("agents", "artifacts", "backoffs", "breakers", "budgets", "dag", "dead_letter_ids", "dead_letters"),
+        *("documents", "events"),
+        *("find", "get", "history", "inbox", "ladders", "last_seq", "locks", "metrics", "pauses", "questions"),
+        *("projects", "rates", "read_journal", "stats", "type_slots", "wait_for_news"),
     }
 )
 """What a store that has moved still answers, as of then."""

@@ -14,6 +14,7 @@ from dibs.model.artifact import Artifact
 from dibs.model.attempt import Limited
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag
+from dibs.model.ended import Ended
 from dibs.model.escalation import Rung
 from dibs.model.question import Question
 from dibs.model.status import Outcome, Status
@@ -280,6 +281,8 @@ class Settlement(Struct, kw_only=True, gc=False):
     `used_up`: it is a dead letter only because no attempt is left; a ladder may give it another (`rules.escalation`).
     The store itself fills in `rungs`, with what this failure takes of the task's ladder, and changes `next` as they
     say, also to WAITING.
+    `told` is what the agent said, where it is more than can be seen here; for a server, which decides for itself. No
+    store reads it.
     """
 
     task_id: str
@@ -310,6 +313,7 @@ class Settlement(Struct, kw_only=True, gc=False):
     memory: dict[str, Any] = field(default_factory=dict)
     concludes: bool = False
     together: bool = False
+    told: Ended | None = None
 
     @property
     def is_simple(self) -> bool:
@@ -359,6 +363,17 @@ class Entry(Struct, kw_only=True):
     name: str = ""
     digest: str = ""
     value: bytes = b"null"
+
+
+class Document(Struct, kw_only=True, frozen=True):
+    """A small value that is kept beside the tasks. `version` counts its writes from 1; `updated_at` is in micros."""
+
+    project: str
+    kind: str
+    name: str
+    version: int
+    body: bytes
+    updated_at: int
 
 
 class Filter(Struct, kw_only=True):

@@ -17,7 +17,7 @@ from msgspec.json import encode
 from dibs.errors import Invalid
 from dibs.model.task import NewTask
 from dibs.requests import agent_text
-from dibs.rules import validation
+from dibs.rules import traces, validation
 from dibs.rules.pricing import Tokens, check_tokens
 from dibs.worker.handing import as_file, take_file
 
@@ -75,6 +75,12 @@ class Facts:
         """What the task was given to know beside its payload: goal, constraints, decisions …"""
         context: dict[str, Any] | None = self._claim.context
         return context
+
+    @property
+    def traceparent(self) -> str | None:
+        """The trace to go on in (W3C): of this attempt if it is traced, else of whoever added the task."""
+        trace = traces.of_context(self._claim.context)
+        return None if trace is None else trace.traceparent
 
     @property
     def previous_attempts(self) -> list[Attempt]:

@@ -26,13 +26,18 @@ class Offers:
     """The types a worker claims, grouped: those with the same capabilities share one claim, in exact order."""
 
     def __init__(self, app: App, agent: str, capabilities: frozenset[str]) -> None:
-        self._agent = agent
+        self.agent = agent
         self.agent_type: str | None = None
         self._capabilities = {handler.type: capabilities | handler.capabilities for handler in app.handlers.values()}
         groups: dict[frozenset[str], list[str]] = {}
         for type, offered in self._capabilities.items():
             groups.setdefault(offered, []).append(type)
         self._groups = [(tuple(sorted(types)), tuple(sorted(offered))) for offered, types in groups.items()]
+
+    @property
+    def are_one(self) -> bool:
+        """Whether one claim asks for all of them."""
+        return len(self._groups) == 1
 
     def in_turn(self) -> list[tuple[tuple[str, ...], tuple[str, ...]]]:
         """The groups as (types, capabilities), another one first each time: none may starve the others."""
@@ -48,7 +53,7 @@ class Offers:
             assignee=task.assignee,
             requires=task.requires,
             models=matching.models_of(task),
-            agent=self._agent,
+            agent=self.agent,
             agent_type=self.agent_type,
             capabilities=self._capabilities[task.type],
             types=None,
@@ -92,4 +97,4 @@ class Offers:
         """Whether a budget keeps this agent from it: one that the task waits for, or the agent's own."""
         if task.parked_on is not None and task.parked_on.startswith(PREFIX):
             return True
-        return task.status is Status.READY and without(task, self._agent, spending) is not None
+        return task.status is Status.READY and without(task, self.agent, spending) is not None

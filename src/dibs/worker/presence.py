@@ -25,7 +25,7 @@ class Presence:
 
     def __init__(self, queue: Queue, agent: str, type: str | None, concurrency: int, poll_s: float) -> None:
         self._queue = queue
-        self._agent = agent
+        self.agent = agent
         self.type = type
         self._concurrency = concurrency
         self._poll_s = poll_s
@@ -34,7 +34,7 @@ class Presence:
     async def announce(self) -> None:
         """Register. Raises as every verb does when the store is away: then it is tried again."""
         known = await self._queue.register_agent(
-            self._agent,
+            self.agent,
             self.type,
             version=dibs.__version__,
             host=os.uname().nodename,
@@ -44,12 +44,14 @@ class Presence:
             keep=True,
         )
         self.type = known.type
+        # A server puts the name of a token before it.
+        self.agent = known.id
         self.announced = True
 
     async def is_draining(self) -> bool:
         """Whether somebody has told this agent to take nothing new."""
         return any(
-            agent.id == self._agent and agent.status is AgentStatus.DRAINING for agent in await self._queue.agents()
+            agent.id == self.agent and agent.status is AgentStatus.DRAINING for agent in await self._queue.agents()
         )
 
     async def end(self) -> None:
@@ -59,6 +61,6 @@ class Presence:
         self.announced = False
         try:
             async with asyncio.timeout(LEAVING_S):
-                await self._queue.unregister_agent(self._agent, "it ended")
+                await self._queue.unregister_agent(self.agent, "it ended")
         except (DibsError, TimeoutError) as error:
-            log.info("%s could not say that it ended: %s", self._agent, error)
+            log.info("%s could not say that it ended: %s", self.agent, error)

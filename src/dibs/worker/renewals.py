@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from dibs import settling
 from dibs.errors import DibsError
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections import deque
 
     from dibs.queue import Queue
+    from dibs.remote.queue import RemoteQueue
 
 log = logging.getLogger("dibs.worker")
 
@@ -148,6 +149,8 @@ def _own_way(queue: Queue) -> SyncQueue:
     """A blocking handle of this thread's own; a memory store is shared, being in this process only."""
     if queue.url.startswith("memory:"):
         return SyncQueue(queue)
+    if queue.far:
+        return SyncQueue(cast("RemoteQueue", queue).beside())
     return connect_sync(
         queue.url,
         clock=queue.store.clock,

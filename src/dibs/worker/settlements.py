@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from dibs import checking, proving, settling
 from dibs.errors import Invalid, Unavailable
 from dibs.model.status import Outcome, Status
+from dibs.rules import contracts
 from dibs.rules.budgets import why_exceeded
 from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Released, Suspended, Uncheckable
 from dibs.worker.work import Stop
@@ -42,7 +43,8 @@ def settlement(work: Work, ending: Ending, queue: Queue, draw: Callable[[], floa
             if claim.task.expects is None or done.next is not Status.COMPLETED:
                 return done
             _use_the_handlers_retry(work)
-            if ending.judged:
+            if ending.judged or queue.far:
+                # A server looks for itself at all but the commands, which were run here.
                 return settling.judged(claim, done, ending.refusal, draw=draw, poison=queue.poison)
             return settling.checked(claim, done, draw=draw, poison=queue.poison)
         case Failed():
@@ -69,10 +71,12 @@ def settlement(work: Work, ending: Ending, queue: Queue, draw: Callable[[], floa
             assert_never(ending)
 
 
-def must_be_checkable(expects: Any) -> None:
-    """Nobody shall pay for work whose output cannot be checked: where it cannot, the attempt fails before it begins."""
+def must_be_checkable(expects: Any, *, far: bool = False) -> None:
+    """Nobody shall pay for work whose output cannot be checked: where it cannot, the attempt fails before it begins.
+
+    `far`: only commands are run here; all else is looked at by the server."""
     try:
-        proving.must_be_runnable(checking.commands(expects))
+        proving.must_be_runnable(contracts.commands(expects) if far else checking.commands(expects))
     except (Invalid, Unavailable) as error:
         raise Uncheckable(f"its output could not be checked: {error.message}") from None
 

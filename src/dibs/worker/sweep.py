@@ -30,6 +30,8 @@ STUCK_S = GRACE_S * 2 + 1.0
 """How long stopped work may take to end before its attempt is settled without it."""
 MAX_ASKED = 100
 """How many running tasks are asked about in one look."""
+FAR_LOOK_S = 2.0
+"""How often a server is asked whether one of them was cancelled."""
 MAX_WAIT_FOR_LINES_S = 10.0
 """How long an outcome waits for the last log lines of its attempt while the store is away."""
 
@@ -44,6 +46,7 @@ class Sweep:
         self._next_at = NEVER
         self._sooner = asyncio.Event()
         self._seen: int | None = None
+        self._look_at = 0.0
 
     def expect(self, ends_at: float) -> None:
         """A timeout ends then."""
@@ -94,8 +97,10 @@ class Sweep:
             if work.lines:
                 await keep_lines(self._queue, work)
         long = [work for work in running if work.began is not None and now - work.began >= SWEEP_S]
-        if not long:
+        if not long or now < self._look_at:
             return
+        if self._queue.far:
+            self._look_at = now + FAR_LOOK_S
         try:
             news = await self._queue.store.news()
             if news == self._seen:

@@ -43,14 +43,16 @@ def tell_settled(work: Work, settlement: Settlement, answer: Settled | DibsError
             log.info("stopped %s: it was cancelled", _called(work))
         return
     took = f"{(work.ended or work.began) - work.began:.1f} s"
-    if settlement.outcome is Outcome.COMPLETED:
+    # A server decides for itself.
+    outcome = answer.outcome
+    if outcome == Outcome.COMPLETED:
         log.info("completed %s in %s", _called(work), took)
-    elif settlement.outcome is Outcome.SUBMITTED:
+    elif outcome == Outcome.SUBMITTED:
         log.info("handed in %s after %s; it is %s", _called(work), took, answer.status)
-    elif settlement.outcome is Outcome.RELEASED:
+    elif outcome == Outcome.RELEASED:
         log.info("released %s after %s", _called(work), took)
     else:
-        failed = "rejected" if settlement.outcome is Outcome.REJECTED else "failed"
+        failed = "rejected" if outcome == Outcome.REJECTED else "failed"
         error = _headline(settlement.error or settlement.reason or "no error was given")
         log.info("%s %s after %s: %s; %s", failed, _called(work), took, error, _what_follows(settlement, answer))
 

@@ -48,7 +48,7 @@ class Work:
     process group that does the work, if one does. `sanitized`: something it recorded could not be kept as it was.
     `decision`: what it decided, for its completion. `over_limit`: the limit of its task that it is over. `members`: the
     others of its group (`together`); one of those has its own `ending` if it was judged by itself, and calls `forget`
-    when it is settled by itself.
+    when it is settled by itself. `span`: its span, where attempts are traced.
     """
 
     __slots__ = (
@@ -71,6 +71,7 @@ class Work:
         "prices",
         "sanitized",
         "slow_until",
+        "span",
         "spending",
         "stopped",
         "stopped_at",
@@ -107,6 +108,7 @@ class Work:
         self.over_limit: str | None = None
         self.sanitized = False
         self.slow_until = 0.0
+        self.span: Any = None
         self.suspended = False
         self.decision: Any = None
         self.prices = prices

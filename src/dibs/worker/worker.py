@@ -34,6 +34,7 @@ from dibs.worker.settler import Settler
 from dibs.worker.sparing import Sparing
 from dibs.worker.sweep import Sweep, keep_last_lines
 from dibs.worker.telling import tell_suspended, tell_taken
+from dibs.worker.tracing import end_span, span_maker
 from dibs.worker.work import Stop, Work
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 log = logging.getLogger("dibs.worker")
 
 POLL_S = 5.0
+FAR_POLL_S = 25.0
+"""How long a server keeps a worker waiting that has nothing to do."""
 SHORTEST_POLL_S = 0.05
 DRAIN_POLL_S = 1.0
 MAX_CLAIM = 1_000
@@ -111,6 +114,7 @@ class Worker:
         self._executors = Executors(self._queue)
         # Asked once: nobody who does not look pays for what is told of each task.
         self._tells = log.isEnabledFor(logging.INFO)
+        self._spans = span_maker()
         self._settler = Settler(self._queue, self._forget, self._tells)
         self._sweep = Sweep(self._queue, self._running, self._give_up)
         self._renewals = Renewals(self._queue, self._held, self._ready, self._lease_s)
@@ -118,8 +122,9 @@ class Worker:
         self._chores = [
             asyncio.create_task(self._settler.run(), name="dibs-settler"),
             asyncio.create_task(self._sweep.run(), name="dibs-sweep"),
-            asyncio.create_task(Keeper(self._queue).run(), name="dibs-keeper"),
         ]
+        if not self._queue.far:
+            self._chores.append(asyncio.create_task(Keeper(self._queue).run(), name="dibs-keeper"))
         self._open = True
         return self
 
@@ -208,6 +213,8 @@ class Worker:
     async def _claim(self, drain: bool) -> None:
         """Claim as long as there is room, at once again while claims bring something; else wait for news."""
         store, seen, pause_s, away = self._queue.store, None, FIRST_PAUSE_S, False
+        # A server wakes one of those who wait for work, not all who wait for news.
+        polls = self._queue.far and self._offers.are_one and not drain
         while not self._stopping.is_set():
             if self._wanted() < 1:
                 self._room.clear()
@@ -216,7 +223,9 @@ class Worker:
             try:
                 if not self._presence.announced:
                     await self._announce()
-                if await self._claim_once():
+                if polls:
+                    await self._poll()
+                elif await self._claim_once():
                     seen = None
                 elif seen is None:
                     # Ask again knowing what was there before: only what comes after it is news.
@@ -236,15 +245,29 @@ class Worker:
                 await self._first_of(asyncio.sleep(pause_s), self._stopping)
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
+    async def _poll(self) -> None:
+        """Wait for work at the server, until there is some or this worker is to stop: then whatever it was given
+        meanwhile has been given back."""
+        polling = asyncio.ensure_future(self._claim_once(FAR_POLL_S))
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            await asyncio.wait({polling, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+            polling.cancel()
+            await asyncio.wait({polling})
+        if not polling.cancelled():
+            polling.result()
+
     async def _announce(self) -> None:
         await self._presence.announce()
-        self._offers.agent_type = self._presence.type
+        self._offers.agent, self._offers.agent_type = self._presence.agent, self._presence.type
 
     async def _is_needed(self) -> bool:
         """Whether there may be more for it to do."""
         return await self._offers.left_to_do(self._queue) and not await self._presence.is_draining()
 
-    async def _claim_once(self) -> bool:
+    async def _claim_once(self, wait_s: float = 0.0) -> bool:
         found = False
         self._due_in = POLL_S
         for types, capabilities in self._offers.in_turn():
@@ -258,10 +281,12 @@ class Worker:
                 capabilities=capabilities,
                 limit=min(wanted, MAX_CLAIM),
                 lease=self._lease_s,
+                wait=wait_s,
             )
             if claims:
                 found = True
-                self._accept(claims, asked)
+                # Whoever waited does not know when the leases began; no answer takes a sixth of one to get here.
+                self._accept(claims, max(asked, monotonic() - self._lease_s / 6) if wait_s else asked)
             elif self._queue.due_in:
                 self._due_in = min(self._due_in, max(self._queue.due_in, SHORTEST_POLL_S))
         return found
@@ -330,9 +355,11 @@ class Worker:
         """Run one claim to its end, whatever that is."""
         handler = work.handler
         ending: Ending
+        if self._spans is not None:
+            work.span = self._spans.begin(work.claim)
         try:
             if work.claim.task.expects is not None:
-                must_be_checkable(work.claim.task.expects)
+                must_be_checkable(work.claim.task.expects, far=self._queue.far)
             made = None if work.claim.made is None else made_before(work)
             if made is not None:
                 ending = made
@@ -361,6 +388,8 @@ class Worker:
         """Settle what has ended and begin the next."""
         self._running.discard(work)
         self._free += 1
+        if work.span is not None:
+            end_span(self._spans, work, ending)
         if not work.over:
             assert work.began is not None
             self._pace.note(work.began, monotonic())

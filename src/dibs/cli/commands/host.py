@@ -80,12 +80,17 @@ def load_app(where: str) -> App:
 
 
 def _work(args: Namespace, app: App) -> int:
+    from dibs.tracing.exporting import set_up
     from dibs.worker import run_worker
 
     _log(as_json=args.json)
+    send_last = set_up("dibs-worker")
     if sys.stderr.isatty() and not args.json:
         print(f"taking {', '.join(sorted(app.handlers))}; Ctrl-C leaves when what runs is done", file=sys.stderr)
-    run_worker(app, args.url, **given(args, *OPTIONS))
+    try:
+        run_worker(app, args.url, **given(args, *OPTIONS))
+    finally:
+        send_last()
     return 0
 
 

@@ -12,6 +12,8 @@ from dibs.errors import DibsError, Unavailable
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from dibs.sync import SyncQueue
+
 MANY_LANES = 2_000
 FEW_AGENTS = 8
 IN_STORE = "in the store"
@@ -76,7 +78,7 @@ def _examine(args: Namespace) -> dict[str, Any]:
             findings.append(f"Artifacts, and payloads and outputs above 64 KiB, cannot be reached: {error.message}")
         return {
             "url": shown(queue.url),
-            "version": store.schema_version,
+            "version": _version(queue),
             "findings": findings,
             "warnings": warnings,
             "lanes": len(stats.lanes),
@@ -84,6 +86,17 @@ def _examine(args: Namespace) -> dict[str, Any]:
             "prices": versions,
             "large_values": large_values,
         }
+
+
+def _version(queue: SyncQueue) -> int | None:
+    """The version of the schema; of a server's store, as it says."""
+    store: Any = queue.queue.store
+    if queue.queue.far:
+        from dibs.sync import drive
+
+        drive(store.about())
+    version: int | None = store.schema_version
+    return version
 
 
 def _print_report(report: dict[str, Any], sound: bool) -> None:
@@ -120,7 +133,7 @@ def upgrade(args: Namespace) -> int:
     from dibs.stores import shown
 
     with opened(args) as queue:
-        version = queue.queue.store.schema_version
+        version = _version(queue)
         url = shown(queue.url)
     if args.json:
         print_json({"url": url, "version": version})

@@ -55,7 +55,8 @@ def payload_digests(state: State) -> set[str]:
     return {digest for text in marked for digest in large.payload_digests(text)}
 
 
-def kept_digests(state: State, digests: Sequence[str]) -> set[str]:
+def kept_digests(state: State, digests: Sequence[str], project: str | None) -> set[str]:
     """Those of these that some task's artifact has."""
-    known = {artifact.digest for record in state.tasks.values() for _, artifact in record.artifacts.values()}
+    records = (record for record in state.tasks.values() if project in (None, record.spec.project))
+    known = {artifact.digest for record in records for _, artifact in record.artifacts.values()}
     return known.intersection(digests)

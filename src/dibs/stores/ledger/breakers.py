@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dibs.rules import breaker
+from dibs.rules.access import at_home
 
 if TYPE_CHECKING:
     from dibs.rules.breaker import Override, Record, Settings
@@ -100,5 +101,6 @@ def _put(state: State, name: tuple[str, str], after: Record) -> bool:
     state.changed = True
     event = breaker.event_between(before, after)
     if event is not None:
-        state.emit(event, reason=after.reason, data=breaker.event_data(name[1], after))
+        data = at_home(breaker.event_data(name[1], after), name[0])
+        state.emit(event, reason=after.reason, data=data)
     return True

@@ -266,6 +266,7 @@ def settings(state: State) -> CarriedSettings:
         type_slots=[(*name, slots) for name, slots in sorted(state.type_slots.items())],
         rates=[(*name, rate, full_at) for name, (rate, full_at) in sorted(state.rates.items(), key=_name)],
         agents=[(*name, known) for name, known in sorted(state.agents.items(), key=_name)],
+        documents=sorted(state.documents.values(), key=lambda each: (each.project, each.kind, each.name)),
         claims=_claims(state),
         grown=sorted(state.grown),
         closing=sorted(state.closing),
@@ -551,6 +552,7 @@ def carry_in_settings(state: State, told: CarriedSettings) -> None:
     _replace(state.type_slots, {(project, type): slots for project, type, slots in told.type_slots})
     _replace(state.rates, {(project, type): (rate, full_at) for project, type, rate, full_at in told.rates})
     _replace(state.agents, {(project, agent): known for project, agent, known in told.agents})
+    _replace(state.documents, {(each.project, each.kind, each.name): each for each in told.documents})
     for project, claim_id, at, groups in told.claims:
         held = [[(state.numbered[n].id, fence) for n, fence in group if n in state.numbered] for group in groups]
         state.claims[project, claim_id] = (at, held)

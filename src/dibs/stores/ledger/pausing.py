@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dibs.model.views import Lane
 from dibs.rules import closing, providers
+from dibs.rules.access import at_home
 from dibs.stores import refusals
 from dibs.stores.ledger import breakers, budgets
 from dibs.stores.ledger import providers as backoffs
@@ -29,7 +30,8 @@ def pause(state: State, project: str, wanted: Pause) -> Pause:
     if closed != known:
         state.pauses[project, wanted.gate] = closed
         agent = wanted.name if wanted.scope == "agent" else None
-        state.emit("gate.closed", agent=agent, reason=wanted.reason, data=closing.event_data(closed))
+        data = at_home(closing.event_data(closed), project)
+        state.emit("gate.closed", agent=agent, reason=wanted.reason, data=data)
     return replace(closed)
 
 
@@ -114,7 +116,7 @@ def ways(state: State, lanes: list[LaneKey], request: ClaimRequest) -> Ways:
 def _open(state: State, project: str, gate: str, reason: str) -> None:
     pause = state.pauses.pop((project, gate))
     agent = pause.name if pause.scope == "agent" else None
-    state.emit("gate.opened", agent=agent, reason=reason, data={"gate": gate})
+    state.emit("gate.opened", agent=agent, reason=reason, data=at_home({"gate": gate}, project))
 
 
 def lane_of(state: State, project: str, name: str) -> Lane:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dibs.model.status import Outcome
 from dibs.rules import closing, providers
+from dibs.rules.access import at_home
 
 if TYPE_CHECKING:
     from dibs.rules.providers import Backoff
@@ -51,7 +52,7 @@ def resume(state: State, name: tuple[str, str]) -> bool:
     if record is None or not record.shut:
         return False
     del state.backoffs[name]
-    state.emit("gate.opened", reason=closing.RESUMED, data=providers.event_data(name[1], None))
+    state.emit("gate.opened", reason=closing.RESUMED, data=at_home(providers.event_data(name[1], None), name[0]))
     return True
 
 
@@ -95,8 +96,8 @@ def _put(state: State, name: tuple[str, str], after: Backoff | None) -> None:
         del state.backoffs[name]
         return
     state.backoffs[name] = after
-    state.emit("gate.closed", reason=providers.REASON, data=providers.event_data(name[1], after))
+    state.emit("gate.closed", reason=providers.REASON, data=at_home(providers.event_data(name[1], after), name[0]))
 
 
 def _open(state: State, name: tuple[str, str]) -> None:
-    state.emit("gate.opened", reason=closing.TIME, data=providers.event_data(name[1], None))
+    state.emit("gate.opened", reason=closing.TIME, data=at_home(providers.event_data(name[1], None), name[0]))

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from dibs.errors import Invalid
 from dibs.model.dag import Dag, Edge
 from dibs.model.event import Event
+from dibs.model.ids import alone_in
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
 from dibs.model.views import Lane, Page, Stats
-from dibs.rules import graph, large
+from dibs.rules import graph, large, priority
 from dibs.stores.ledger import asking, budgets, dags, locks, registry, snapshots
 from dibs.stores.ledger.snapshots import instant, listed
 from dibs.stores.ledger.state import DagRecord
@@ -149,6 +150,7 @@ def stats(state: State, project: str) -> Stats:
         oldest_ready_at=min((lane.oldest_ready_at for lane in lanes if lane.oldest_ready_at), default=None),
         next_due_at=None if next_due_at is None else from_micros(int(next_due_at)),
         cost_usd=found.cost_usd,
+        by_tier=priority.by_tier(found.tiers),
     )
 
 
@@ -215,3 +217,20 @@ def check(state: State) -> list[str]:
     if ready != sum(record.status is Status.READY and record.parked_on is None for record in state.tasks.values()):
         wrong.append(f"The lanes hold {ready} tasks, which is not how many are ready.")
     return wrong + asking.check(state) + locks.wrong(state) + budgets.wrong(state)
+
+
+def projects(state: State, ids: Sequence[str]) -> list[str | None]:
+    """The project of each task, dag or question; None: nobody knows it."""
+    state.will_read(tasks=ids)
+    return [_project(state, id) for id in ids]
+
+
+def _project(state: State, id: str) -> str | None:
+    if id in state.tasks:
+        return state.tasks[id].spec.project
+    if id in state.dags:
+        return state.dags[id].project
+    if id in state.inquiries:
+        return state.tasks[state.inquiries[id].task_id].spec.project
+    alone = (state.tasks.get(task_id) for task_id in alone_in(id)) if id.startswith("dag_") else ()
+    return next((record.spec.project for record in alone if record is not None and record.dag_id == id), None)

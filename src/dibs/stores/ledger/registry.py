@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dibs.rules.access import at_home
 from dibs.stores import agents as standing
 from dibs.stores.values import Offer
 
@@ -113,4 +114,4 @@ def _write(state: State, project: str, agent: str, known: Known, events: list[st
         state.agents[project, agent] = known
         state.changed = True
     for event in events:
-        state.emit(event, agent=agent, reason=reason)
+        state.emit(event, agent=agent, reason=reason, data=at_home({}, project))

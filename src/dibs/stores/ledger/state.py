@@ -22,14 +22,14 @@ from dibs.model.event import Event
 from dibs.model.instants import from_micros, to_micros
 from dibs.model.status import ENDED_BADLY, FINAL, HELD, DagStatus, Outcome, Status
 from dibs.model.task import Task
-from dibs.rules import questions
+from dibs.rules import priority, questions
 from dibs.rules.budgets import PARTS, PREFIX, parked_on
 from dibs.rules.locks import SLOTS
 from dibs.rules.windows import Window
 from dibs.stores import refusals
 from dibs.stores.ledger.order import Order
 from dibs.stores.standing import Standing
-from dibs.stores.values import Entry, LaneKey, Usage
+from dibs.stores.values import Document, Entry, LaneKey, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, MutableMapping
@@ -271,11 +271,12 @@ class DagRecord(Struct, kw_only=True, eq=False):
 
 class Census(Struct):
     """Tasks of a project: how many of each type in each status, which lanes have how many ready ones and since when,
-    and what all of them cost, as far as that is known."""
+    of which tiers those are that are not parked, and what all of them cost, as far as that is known."""
 
     types: dict[str, Counter[Status]] = field(default_factory=dict)
     ready: dict[LaneKey, tuple[int, int]] = field(default_factory=dict)
     cost_usd: float | None = None
+    tiers: list[int] = field(default_factory=lambda: [0] * len(priority.TIERS))
 
     def count(self, type: str, status: Status, tasks: int) -> None:
         self.types.setdefault(type, Counter())[status] += tasks
@@ -349,6 +350,9 @@ class State:
         self.rates: MutableMapping[tuple[str, str], tuple[Rate, int]] = {}
         """By project and type: how many of its tasks are handed out in a time, and when its bucket is full."""
 
+        self.documents: MutableMapping[tuple[str, str, str], Document] = {}
+        """By project, kind and name."""
+
         self.claims: MutableMapping[tuple[str, str], tuple[int, list[list[tuple[str, int]]]]] = {}
         """By claim id: when, and what was taken, in groups."""
         self.agents: MutableMapping[tuple[str, str], Known] = {}
@@ -410,6 +414,11 @@ class State:
         """The budgets that begin anew now and then, by name."""
         return [(name, self.budgets[name]) for name in sorted(self.budgets) if self.budgets[name].ends_at is not None]
 
+    def documents_of(self, project: str, kind: str, after: str, limit: int) -> list[Document]:
+        """Those of a kind whose names come after this one, by name."""
+        found = (each for each in self.documents.values() if (each.project, each.kind) == (project, kind))
+        return nsmallest(limit, (each for each in found if each.name > after), key=lambda each: each.name)
+
     def old_dags(self, before: int) -> Iterator[list[Record]]:
         """Dags some of whose tasks may have ended before then."""
         yield from list(self.members.values())
@@ -445,6 +454,9 @@ class State:
                 found.cost_usd = (found.cost_usd or 0.0) + record.cost_usd
             if record.status is Status.READY and record.ready_at is not None:
                 found.wait(record.lane, record.ready_at)
+                if record.parked_on is None and record.rank is not None:
+                    tier = priority.tier(priority.effective(record.rank, record.lane.boost, self.now))
+                    found.tiers[priority.TIERS.index(tier)] += 1
         return found
 
     # Carrying

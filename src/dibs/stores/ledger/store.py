@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from msgspec.structs import replace
 
+from dibs.rules.access import at_home
+from dibs.rules.documents import check as check_document
 from dibs.stores import refusals
 from dibs.stores.ledger import (
     artifacts,
@@ -17,6 +19,7 @@ from dibs.stores.ledger import (
     cascade,
     claiming,
     deadletters,
+    documents,
     escalating,
     inserting,
     journal,
@@ -67,6 +70,7 @@ if TYPE_CHECKING:
         Claimed,
         ClaimRequest,
         Dependency,
+        Document,
         Entry,
         Expired,
         Filter,
@@ -147,8 +151,8 @@ class LedgerStore(ABC):
     async def artifacts(self, dag_id: str, names: Sequence[str] = ()) -> list[Artifact]:
         return await self._look(lambda state: artifacts.in_dag(state, dag_id, names))
 
-    async def kept_digests(self, digests: Sequence[str]) -> set[str]:
-        return await self._look(lambda state: artifacts.kept_digests(state, digests))
+    async def kept_digests(self, digests: Sequence[str], project: str | None = None) -> set[str]:
+        return await self._look(lambda state: artifacts.kept_digests(state, digests, project))
 
     async def payload_digests(self) -> set[str]:
         return await self._look(lambda state: artifacts.payload_digests(state))
@@ -301,10 +305,32 @@ class LedgerStore(ABC):
     async def budgets(self, project: str) -> list[Budget]:
         return await self._look(lambda state: budgets.all_budgets(state, project))
 
+    # Documents
+
+    async def write_document(
+        self, project: str, kind: str, name: str, body: bytes | None, expected: int | None = None
+    ) -> int:
+        check_document(kind, name, body, expected)
+        return await self._step(lambda state: documents.write(state, project, kind, name, body, expected))
+
+    async def documents(
+        self, project: str, kind: str, *, name: str | None = None, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        return await self._look(lambda state: documents.documents(state, project, kind, name, after, limit))
+
+    async def tell(
+        self, project: str, type: str, *, reason: str | None = None, data: dict[str, Any] | None = None
+    ) -> None:
+        said = at_home(data or {}, project)
+        await self._step(lambda state: state.emit(type, reason=reason, data=said))
+
     # Reading
 
     async def get(self, ids: Sequence[str], *, listed: bool = False) -> list[Task | None]:
         return await self._look(lambda state: reading.get(state, ids, listed=listed), ids)
+
+    async def projects(self, ids: Sequence[str]) -> list[str | None]:
+        return await self._look(lambda state: reading.projects(state, ids))
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         return await self._look(lambda state: reading.find(state, filter, limit, cursor))

@@ -27,7 +27,11 @@ SELECT DISTINCT left(p.rest, 71) FROM dibs.specs s
 CROSS JOIN LATERAL unnest((string_to_array(s.spec, $1))[2:]) AS p (rest)
 WHERE strpos(s.spec, $1) > 0
 """
-_DIGESTS = "SELECT DISTINCT a.digest FROM dibs.artifacts a WHERE a.digest = ANY ($1)"
+_DIGESTS = """
+SELECT DISTINCT a.digest FROM dibs.artifacts a
+WHERE a.digest = ANY ($1)
+    AND ($2::text IS NULL OR EXISTS (SELECT 1 FROM dibs.specs s WHERE s.n = a.n AND s.project = $2))
+"""
 
 
 async def put(engine: Engine, task_id: str, fence: int, artifact: Artifact) -> Artifact:
@@ -55,9 +59,9 @@ async def in_dag(engine: Engine, dag_id: str, names: Sequence[str]) -> list[Arti
     ]
 
 
-async def kept_digests(engine: Engine, digests: Sequence[str]) -> set[str]:
+async def kept_digests(engine: Engine, digests: Sequence[str], project: str | None) -> set[str]:
     """Those of these that some task's artifact has."""
-    return {row[0] for row in await engine.fetch(_DIGESTS, list(digests))}
+    return {row[0] for row in await engine.fetch(_DIGESTS, list(digests), project)}
 
 
 async def payload_digests(engine: Engine) -> set[str]:

@@ -40,7 +40,7 @@ from dibs.stores.carrying import (
 )
 from dibs.stores.postgres import registry
 from dibs.stores.standing import OPEN, Standing, check, not_filling, refusal
-from dibs.stores.values import LaneKey, Usage
+from dibs.stores.values import Document, LaneKey, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
@@ -467,6 +467,7 @@ async def settings(engine: Engine) -> CarriedSettings:
                 for row in await named("rates", "project", "type")
             ],
             agents=[(row["project"], row["id"], registry.known(row)) for row in await named("agents", "project", "id")],
+            documents=[Document(**row) for row in await named("documents", "project", "kind", "name")],
             claims=_claims(await named("claims", "project", "claim_id"), await found("SELECT n, fence FROM dibs.held")),
             grown=[row["dag"] for row in await named("grown", "dag")],
             closing=[id for (id,) in await found('SELECT id FROM dibs.dags WHERE closing ORDER BY id COLLATE "C"')],
@@ -768,7 +769,7 @@ def _due_at(task: CarriedTask) -> int | None:
 
 _SETTINGS = (
     *("pauses", "breakers", "breaker_settings", "ladders", "backoffs", "locks", "budgets", "reserves", "type_slots"),
-    *("rates", "agents", "claims", "grown"),
+    *("rates", "agents", "documents", "claims", "grown"),
 )
 _HOLD = """
 INSERT INTO dibs.locks (project, name, holders, fences)
@@ -859,6 +860,8 @@ def _rows_of(
         rows["rates"].append({"project": project, "type": type, **kept})
     for project, agent, known in told.agents:
         rows["agents"].append({"project": project, "id": agent, **registry.kept(known)})
+    for document in told.documents:
+        rows["documents"].append(msgspec.structs.asdict(document))
     for project, claim_id, at, groups in told.claims:
         claims = [(number, fence, place) for place, group in enumerate(groups) for number, fence in group]
         together = any(len(group) > 1 for group in groups)

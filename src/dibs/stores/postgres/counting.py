@@ -13,6 +13,7 @@ import msgspec
 from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.model.views import Lane, Stats
+from dibs.rules import priority
 from dibs.stores.postgres import registry
 from dibs.stores.postgres.rows import instant
 from dibs.stores.values import LaneKey
@@ -51,7 +52,15 @@ SELECT
             SELECT lane, cost FROM live UNION ALL SELECT lane, cost_usd FROM dibs.ended WHERE cost_usd IS NOT NULL
         ) c JOIN dibs.lanes l ON l.id = c.lane
         WHERE l.project = $1
-    ) AS cost_usd
+    ) AS cost_usd,
+    (
+        SELECT json_agg(json_build_array(t.tier, t.count)) FROM (
+            SELECT width_bucket(w.rank - l.boost * $2::float8, $3::float8[]) AS tier, count(*) AS count
+            FROM dibs.waiting w JOIN dibs.lanes l ON l.id = w.lane
+            WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.rank IS NOT NULL AND l.project = $1
+            GROUP BY 1
+        ) t
+    )::text AS tiers
 """
 
 
@@ -59,12 +68,13 @@ _decode_key = msgspec.json.Decoder(LaneKey).decode
 _decode_lanes = msgspec.json.Decoder(list[tuple[int, str]]).decode
 _decode_live = msgspec.json.Decoder(list[tuple[int, str, int, int | None]]).decode
 _decode_badly = msgspec.json.Decoder(list[tuple[int, str, int]]).decode
+_decode_tiers = msgspec.json.Decoder(list[tuple[int, int]]).decode
 _decode_every = msgspec.json.Decoder(list[tuple[str, int]]).decode
 
 
 async def stats(engine: Engine, project: str) -> Stats:
     """Counts by status and type, lanes with something ready, agents heard of in the last day."""
-    row = await engine.row(_STATS, project)
+    row = await engine.row(_STATS, project, priority.minutes(engine.now()), list(priority.TIER_BOUNDS))
     assert row is not None
     keys = {id: _decode_key(key) for id, key in _decode_lanes(row["lanes"] or "[]")}
     live = [each for each in _decode_live(row["live"] or "[]") if each[0] in keys]
@@ -79,6 +89,7 @@ async def stats(engine: Engine, project: str) -> Stats:
     for type, count in left.items():
         if count:
             by_type.setdefault(type, {})["completed"] = count
+    tiers = dict(_decode_tiers(row["tiers"] or "[]"))
     lanes = [_lane(id, keys[id], count, oldest) for id, status, count, oldest in sorted(live) if status == "ready"]
     totals = {status.value: sum(found.get(status, 0) for found in by_type.values()) for status in Status}
     return Stats(
@@ -92,6 +103,7 @@ async def stats(engine: Engine, project: str) -> Stats:
         oldest_ready_at=min((lane.oldest_ready_at for lane in lanes if lane.oldest_ready_at), default=None),
         next_due_at=instant(row["next_due_at"]),
         cost_usd=row["cost_usd"],
+        by_tier=priority.by_tier(tiers.get(tier, 0) for tier in range(len(priority.TIERS))),
     )
 
 

@@ -13,7 +13,7 @@ from msgspec.json import decode
 
 from dibs.errors import CycleDetected, DibsError, IllegalTransition, Invalid, Unavailable
 from dibs.model.status import Status
-from dibs.rules import graph, lifecycle
+from dibs.rules import documents, graph, lifecycle
 from dibs.stores import refusals
 from dibs.stores import standing as standing_rules
 
@@ -55,6 +55,7 @@ def _stands(standing: str) -> DibsError:
 
 
 _WORDS: dict[str, Callable[..., DibsError]] = {
+    "changed_meanwhile": documents.changed_meanwhile,
     "cycle": _cycle,
     "dag_closed": refusals.dag_closed,
     "dag_key_taken": refusals.dag_key_taken,

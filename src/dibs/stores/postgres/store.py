@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from dibs.rules.documents import check as check_document
 from dibs.stores.plain import is_plain
 from dibs.stores.postgres import (
     adding,
@@ -16,8 +17,10 @@ from dibs.stores.postgres import (
     check,
     claiming,
     deadletters,
+    documents,
     escalating,
     holding,
+    homes,
     inserting,
     journal,
     linking,
@@ -71,6 +74,7 @@ if TYPE_CHECKING:
         Claimed,
         ClaimRequest,
         Dependency,
+        Document,
         Entry,
         Expired,
         Filter,
@@ -139,8 +143,8 @@ class PostgresStore:
     async def artifacts(self, dag_id: str, names: Sequence[str] = ()) -> list[Artifact]:
         return await artifacts.in_dag(self._engine, dag_id, names)
 
-    async def kept_digests(self, digests: Sequence[str]) -> set[str]:
-        return await artifacts.kept_digests(self._engine, digests)
+    async def kept_digests(self, digests: Sequence[str], project: str | None = None) -> set[str]:
+        return await artifacts.kept_digests(self._engine, digests, project)
 
     async def payload_digests(self) -> set[str]:
         return await artifacts.payload_digests(self._engine)
@@ -292,6 +296,24 @@ class PostgresStore:
     async def rates(self, project: str) -> list[TypeRate]:
         return await rates.rates(self._engine, project)
 
+    # Documents
+
+    async def write_document(
+        self, project: str, kind: str, name: str, body: bytes | None, expected: int | None = None
+    ) -> int:
+        check_document(kind, name, body, expected)
+        return await documents.write(self._engine, project, kind, name, body, expected)
+
+    async def documents(
+        self, project: str, kind: str, *, name: str | None = None, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        return await documents.documents(self._engine, project, kind, name, after, limit)
+
+    async def tell(
+        self, project: str, type: str, *, reason: str | None = None, data: dict[str, Any] | None = None
+    ) -> None:
+        await documents.tell(self._engine, project, type, reason, data)
+
     # Budgets
 
     async def set_budget(
@@ -312,6 +334,9 @@ class PostgresStore:
 
     async def get(self, ids: Sequence[str], *, listed: bool = False) -> list[Task | None]:
         return await reading.get(self._engine, ids, listed=listed)
+
+    async def projects(self, ids: Sequence[str]) -> list[str | None]:
+        return await homes.projects(self._engine, ids)
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         return await reading.find(self._engine, filter, limit, cursor)

@@ -45,6 +45,7 @@ def wrong(state: Working) -> list[str]:
         look.names,
         look.questions,
         look.gates,
+        look.documents,
         look.writes,
         look.events,
     )
@@ -265,6 +266,17 @@ class Look:
             named = {name.decode() for name in self._reader.ask("SMEMBERS", names)}
             for name in there ^ named:
                 yield f"{what} {name} is {'not listed' if name in there else 'listed, but not there'}."
+
+    def documents(self) -> Iterator[str]:
+        listed = {place.decode() for place in self._reader.ask("SMEMBERS", self._keys.documents)}
+        there = self._hashes("docs")
+        for place in listed ^ there.keys():
+            yield f"The documents {place} are {'not listed' if place in there else 'listed, but not there'}."
+        names = {place: {each.decode() for each in entries} for place, entries in self._sets("names").items()}
+        for place in there.keys() | names.keys():
+            for name in names.get(place, set()) ^ there.get(place, {}).keys():
+                missing = "not listed" if name in there.get(place, {}) else "listed, but not there"
+                yield f"Document {name} of {place} is {missing}."
 
     def writes(self) -> Iterator[str]:
         claims = set(as_dict(self._reader.ask("HGETALL", self._keys.claims)))

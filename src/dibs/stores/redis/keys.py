@@ -7,7 +7,7 @@ meet another key. Nothing here has a time to live; `prune` deletes what has ende
 
 from __future__ import annotations
 
-FAMILIES = ("t", "in", "out", "ch", "d", "m", "lock", "budget", "o")
+FAMILIES = ("t", "in", "out", "ch", "d", "m", "lock", "budget", "o", "docs", "names")
 """The words before names from outside."""
 
 
@@ -41,6 +41,9 @@ class Keys:
         """Sets: the names of those that have a hash. As long as the hash."""
         self.windows = prefix + "windows"
         """Hash: until when the window of a budget lasts. As long as the budget."""
+
+        self.documents = prefix + "documents"
+        """Set: the projects and kinds that have documents. As long as those."""
 
         self.marked = prefix + "marked"
         self.closing = prefix + "closing"
@@ -109,6 +112,14 @@ class Keys:
     def budget(self, name: str) -> str:
         """Hash: limit, reservations, and who is parked. Until it is removed."""
         return f"{self.prefix}budget:{name}"
+
+    def documents_of(self, place: str) -> str:
+        """Hash: the documents of a kind in a project. Until they are removed."""
+        return f"{self.prefix}docs:{place}"
+
+    def document_names(self, place: str) -> str:
+        """Sorted set: their names. As long as those."""
+        return f"{self.prefix}names:{place}"
 
     def order(self, name: str) -> str:
         """Sorted set: tasks by what `layout.places` says. While they are there."""

@@ -6,6 +6,7 @@ state has become; `commit.lua` runs them if nothing else was committed meanwhile
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
@@ -13,7 +14,7 @@ import msgspec
 from dibs.model.escalation import Rung
 from dibs.model.ids import alone_in
 from dibs.model.status import ENDED_BADLY, Status
-from dibs.rules import questions
+from dibs.rules import priority, questions
 from dibs.rules.breaker import Override
 from dibs.rules.breaker import Record as Breaker
 from dibs.rules.closing import Pause
@@ -23,6 +24,7 @@ from dibs.stores.ledger.state import Census, Edge, Inquiry, Record, State
 from dibs.stores.redis import boxes, layout, short, stream
 from dibs.stores.redis.agents import Agents
 from dibs.stores.redis.claims import Claims
+from dibs.stores.redis.documents import Documents
 from dibs.stores.redis.edges import EdgeLists, Edges, drop
 from dibs.stores.redis.families import Children, Members
 from dibs.stores.redis.lanes import Groups, Lanes, Ranks
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from dibs.stores.ledger.state import BudgetRecord, DagRecord, LockRecord
     from dibs.stores.redis.keys import Keys
     from dibs.stores.redis.reading import Command, Reader
-    from dibs.stores.values import LaneKey
+    from dibs.stores.values import Document, LaneKey
 
 Name = tuple[str, str]
 
@@ -123,6 +125,7 @@ class Working(State):
         self.rates: Shelf[Name, tuple[Rate, int]] = self._keep(
             Shelf(reader, keys.rates, Name, tuple[Rate, int], whole=True)
         )
+        self.documents: Documents = self._keep(Documents(reader, keys))
         self.duties = self._keep(Shelf(reader, keys.duties, str, int, whole=True))
         self.agents: Agents = self._keep(Agents(reader, keys.agents))
         self.marked = self._keep(Marks(reader, keys.marked, self._next_mark))
@@ -257,6 +260,9 @@ class Working(State):
         found = [(name, self.budgets.get(name)) for name in sorted(names)]
         return [(name, budget) for name, budget in found if budget is not None and budget.ends_at is not None]
 
+    def documents_of(self, project: str, kind: str, after: str, limit: int) -> list[Document]:
+        return self.documents.of(project, kind, after, limit)
+
     def old_dags(self, before: int) -> Iterator[list[Record]]:
         seen: set[str] = set()
         for number in self.order("ended").until(before - 1):
@@ -321,7 +327,18 @@ class Working(State):
         for (lane, _), size, first in zip(lanes, sizes, firsts, strict=True):
             if size:
                 found.wait(lane, int(float(first[1])), size)
+        self._count_tiers([lane for (lane, _), size in zip(lanes, sizes, strict=True) if size], found.tiers)
         return found
+
+    def _count_tiers(self, lanes: list[LaneKey], tiers: list[int]) -> None:
+        """Add what is ready in these lanes, and not parked, to the count of its tier."""
+        asked: list[tuple[Any, ...]] = []
+        for lane in lanes:
+            key = self.where.order(f"lane:{self.lane_ids[lane]}")
+            bounds = ["-inf", *map(repr, priority.tier_ranks(lane.boost, self.now)), "+inf"]
+            asked += [("ZCOUNT", key, low, high if high == "+inf" else f"({high}") for low, high in pairwise(bounds)]
+        for place, count in enumerate(self.reader.ask_all(asked)):
+            tiers[place % len(tiers)] += int(count)
 
     # Carrying
 

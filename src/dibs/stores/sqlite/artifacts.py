@@ -33,6 +33,7 @@ WHERE a.dag = ?1 AND (?2 = '[]' OR a.name IN (SELECT value FROM json_each(?2))) 
 """  # noqa: S608
 _MARKED = "SELECT spec FROM specs WHERE instr(spec, ?)"
 _DIGESTS = "SELECT DISTINCT a.digest FROM json_each(?) j CROSS JOIN artifacts a ON a.digest = j.value"
+_DIGESTS_IN = f"{_DIGESTS} JOIN tasks t ON t.n = a.n WHERE t.project = ?"
 
 
 def put(tx: Transaction, task_id: str, fence: int, artifact: Artifact) -> Artifact:
@@ -79,9 +80,11 @@ def in_dag(tx: Transaction, dag_id: str, names: Sequence[str]) -> list[Artifact]
     return [_artifact(row) for row in tx.connection.execute(_IN_DAG, (dag_id, encode(names).decode()))]
 
 
-def kept_digests(tx: Transaction, digests: Sequence[str]) -> set[str]:
+def kept_digests(tx: Transaction, digests: Sequence[str], project: str | None) -> set[str]:
     """Those of these that some task's artifact has."""
-    return {row[0] for row in tx.connection.execute(_DIGESTS, (encode(digests).decode(),))}
+    wanted = encode(digests).decode()
+    found = (_DIGESTS, (wanted,)) if project is None else (_DIGESTS_IN, (wanted, project))
+    return {row[0] for row in tx.connection.execute(*found)}
 
 
 def payload_digests(tx: Transaction) -> set[str]:

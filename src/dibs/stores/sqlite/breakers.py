@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dibs.rules import breaker, closing
+from dibs.rules.access import at_home
 from dibs.rules.breaker import Override, Record, Verdict
 from dibs.stores.sqlite.rows import encode
 
@@ -156,4 +157,5 @@ def _save(tx: Transaction, name: tuple[str, str], before: Record, after: Record)
     tx.run(_PUT, (*name, encode(after).decode(), *values))
     event = breaker.event_between(before, after)
     if event is not None:
-        tx.outbox.one(event, tx.now, None, None, reason=after.reason, data=breaker.event_data(name[1], after))
+        data = at_home(breaker.event_data(name[1], after), name[0])
+        tx.outbox.one(event, tx.now, None, None, reason=after.reason, data=data)

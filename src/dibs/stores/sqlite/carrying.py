@@ -47,7 +47,7 @@ from dibs.stores.sqlite.left import REFUSED, standing
 from dibs.stores.sqlite.rows import Row, decode, encode, kept_locks, micros
 from dibs.stores.sqlite.work import ATTEMPT_COLUMNS, first_of
 from dibs.stores.standing import OPEN, Standing, check, not_filling
-from dibs.stores.values import Usage
+from dibs.stores.values import Document, Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -337,6 +337,10 @@ def _artifact(task_id: str, columns: list[Any]) -> tuple[int, Artifact]:
     return number, Artifact(name=name, digest=digest, size=size, media_type=media_type, task_id=task_id, put_at=at)
 
 
+_DOCUMENT = Document.__struct_fields__
+_DOCUMENTS = f"SELECT {', '.join(_DOCUMENT)} FROM documents ORDER BY project, kind, name"  # noqa: S608
+
+
 def settings(tx: Transaction) -> CarriedSettings:
     """Everything beside tasks and dags."""
 
@@ -387,6 +391,7 @@ def settings(tx: Transaction) -> CarriedSettings:
             )
         ],
         agents=registry.everybody(tx),
+        documents=[Document(**dict(zip(_DOCUMENT, row, strict=True))) for row in found(_DOCUMENTS)],
         claims=_claims(tx),
         grown=[dag for (dag,) in found("SELECT dag FROM grown ORDER BY dag")],
         closing=[dag for (dag,) in found("SELECT id FROM dags WHERE closing = 1 ORDER BY id")],
@@ -635,9 +640,10 @@ def _attempt(task: CarriedTask, ending: CarriedEnding, made_by: int | None) -> t
     )
 
 
+_PUT_DOCUMENT = f"INSERT INTO documents ({', '.join(_DOCUMENT)}) VALUES (?, ?, ?, ?, ?, ?)"  # noqa: S608
 _SETTINGS = (
     *("pauses", "breakers", "breaker_settings", "ladders", "backoffs", "locks", "budgets", "reserves", "type_slots"),
-    *("rates", "agents", "claims", "grown"),
+    *("rates", "agents", "documents", "claims", "grown"),
 )
 
 
@@ -670,6 +676,7 @@ def carry_in_settings(tx: Transaction, lanes: Lanes, told: CarriedSettings) -> N
     )
     for project, agent, known in told.agents:
         registry.put(tx, project, agent, known)
+    run(_PUT_DOCUMENT, [tuple(getattr(each, name) for name in _DOCUMENT) for each in told.documents])
     run("INSERT INTO claims VALUES (?, ?, ?, ?)", [(*n, at, _held(groups)) for *n, at, groups in told.claims])
     run("INSERT INTO grown (dag) VALUES (?)", [(dag,) for dag in told.grown])
     tx.run("UPDATE dags SET closing = 0 WHERE closing = 1")

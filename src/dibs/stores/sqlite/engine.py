@@ -338,6 +338,10 @@ class Engine:
         """A number that changes with every commit of any process."""
         return self._news.number()
 
+    def look_every(self, pause_s: float) -> None:
+        """Whoever waits for news hears of other processes' commits only so often."""
+        self._news.shortest_s = pause_s
+
     async def wait_for_news(self, since: int, timeout_s: float) -> int:
         """Return when `news()` differs from `since`, at the latest after `timeout_s`."""
         if self.blocking:

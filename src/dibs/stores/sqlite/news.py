@@ -27,6 +27,8 @@ class News:
         self._mutex = allocate_lock()
         self._watcher: apsw.Connection | None = None
         self._waiters: dict[asyncio.AbstractEventLoop, set[asyncio.Future[None]]] = {}
+        self.shortest_s = 0.0
+        """How long a pause between two looks is at least; commits of this process are heard of at once all the same."""
         self._seen = -1
         self._changed_at = 0.0
 
@@ -103,10 +105,12 @@ class News:
         """How long until the next look: the longer nothing happens, the less often."""
         quiet = time.monotonic() - self._changed_at
         if quiet < 0.5:
-            return 0.001
-        if quiet < 5:
-            return 0.002
-        return 0.005 if quiet < 60 else 0.02
+            pause_s = 0.001
+        elif quiet < 5:
+            pause_s = 0.002
+        else:
+            pause_s = 0.005 if quiet < 60 else 0.02
+        return max(pause_s, self.shortest_s)
 
 
 def wake(waiters: Collection[asyncio.Future[None]]) -> None:

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from dibs.model.views import Lane
 from dibs.rules import closing
+from dibs.rules.access import at_home
 from dibs.rules.closing import Pause
 from dibs.stores import refusals
 from dibs.stores.sqlite import allotting, breakers, providers
@@ -38,7 +39,8 @@ def pause(tx: Transaction, lanes: Lanes, project: str, wanted: Pause) -> Pause:
     if closed != known:
         values = (closed.scope, closed.name, closed.since, closed.until, closed.reason, closed.by)
         tx.run(_PUT, (project, closed.gate, *values))
-        _tell(tx, "gate.closed", closed.scope, closed.name, closed.reason, closing.event_data(closed))
+        data = closing.event_data(closed)
+        _tell(tx, "gate.closed", project, closed.scope, closed.name, closed.reason, data)
         lanes.change(tx)
     return replace(closed, lane=lane)
 
@@ -88,11 +90,14 @@ def tend_glance(tx: Transaction) -> int | Unknown:
 
 def _open(tx: Transaction, project: str, gate: str, scope: str, name: str, reason: str) -> None:
     tx.run(_DROP, (project, gate))
-    _tell(tx, "gate.opened", scope, name, reason, {"gate": gate})
+    _tell(tx, "gate.opened", project, scope, name, reason, {"gate": gate})
 
 
-def _tell(tx: Transaction, type: str, scope: str, name: str, reason: str | None, data: dict[str, str]) -> None:
-    tx.outbox.one(type, tx.now, None, None, agent=name if scope == "agent" else None, reason=reason, data=data)
+def _tell(
+    tx: Transaction, type: str, project: str, scope: str, name: str, reason: str | None, data: dict[str, str]
+) -> None:
+    agent = name if scope == "agent" else None
+    tx.outbox.one(type, tx.now, None, None, agent=agent, reason=reason, data=at_home(data, project))
 
 
 def _pause(row: tuple[object, ...]) -> Pause:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dibs.model.status import Outcome
 from dibs.rules import closing, providers
+from dibs.rules.access import at_home
 from dibs.rules.providers import Backoff
 from dibs.stores.sqlite.rows import encode
 
@@ -62,7 +63,7 @@ def tend(tx: Transaction) -> int:
     for project, gate, *values in list(tx.connection.execute(_OVER, (tx.now,))):
         record = _backoff(values)
         if record.shut:
-            _tell_opened(tx, gate)
+            _tell_opened(tx, (project, gate))
             opened += 1
         if providers.is_forgotten(record, tx.now):
             tx.run(_DROP, (project, gate))
@@ -83,7 +84,7 @@ def resume(tx: Transaction, project: str, gate: str) -> bool:
     if found is None or not _backoff(found).shut:
         return False
     tx.run(_DROP, (project, gate))
-    _tell_opened(tx, gate, closing.RESUMED)
+    _tell_opened(tx, (project, gate), closing.RESUMED)
     return True
 
 
@@ -120,19 +121,19 @@ def _count(tx: Transaction, lanes: Lanes, told: Sequence[tuple[Name, Limited | N
 def _put(tx: Transaction, lanes: Lanes, name: Name, before: Backoff | None, after: Backoff | None) -> None:
     """Keep the record, and tell of what changed; if that opens or closes lanes, everybody reads them again."""
     if before is not None and before.shut and before.until <= tx.now:
-        _tell_opened(tx, name[1])
+        _tell_opened(tx, name)
     if after is None:
         tx.run(_DROP, name)
     else:
         tx.run(_PUT, (*name, after.limits, after.since, after.until, int(after.shut)))
-        data = providers.event_data(name[1], after)
+        data = at_home(providers.event_data(name[1], after), name[0])
         tx.outbox.one("gate.closed", tx.now, None, None, reason=providers.REASON, data=data)
     if after is not None or (before is not None and before.shut):
         lanes.change(tx)
 
 
-def _tell_opened(tx: Transaction, gate: str, reason: str = closing.TIME) -> None:
-    data = providers.event_data(gate, None)
+def _tell_opened(tx: Transaction, name: Name, reason: str = closing.TIME) -> None:
+    data = at_home(providers.event_data(name[1], None), name[0])
     tx.outbox.one("gate.opened", tx.now, None, None, reason=reason, data=data)
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from dibs.model.agent import Process, Registered
 from dibs.model.instants import seconds
+from dibs.rules.access import at_home
 from dibs.rules.agents import LOST_AFTER_S
 from dibs.stores import agents as standing
 from dibs.stores.agents import Known, Rule
@@ -242,7 +243,7 @@ def _write(
         ),
     )
     for event in events:
-        tx.outbox.one(event, tx.now, None, None, agent=agent, reason=reason)
+        tx.outbox.one(event, tx.now, None, None, agent=agent, reason=reason, data=at_home({}, project))
 
 
 def _tell(tx: Transaction, before: Known | None, after: Known) -> None:

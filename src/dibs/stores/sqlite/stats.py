@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec.json import encode
 
 from dibs.model.instants import seconds
 from dibs.model.status import Status
 from dibs.model.views import Lane, Stats
+from dibs.rules import priority
 from dibs.stores.sqlite import registry
 from dibs.stores.sqlite.rows import instant
 
@@ -26,6 +30,10 @@ SELECT lane, sum(count), min(oldest) FROM (
     UNION ALL
     SELECT lane, count(*), min(ready_at) FROM tasks INDEXED BY task_parked WHERE parked_on IS NOT NULL GROUP BY lane
 ) GROUP BY lane
+"""
+_REACHED = """
+SELECT sum(rank < ?), sum(rank < ?), sum(rank < ?), sum(rank < ?), count(*) FROM tasks INDEXED BY task_ready
+WHERE status = 'ready' AND parked_on IS NULL AND lane IN (SELECT value FROM json_each(?))
 """
 _NEXT_DUE = """
 SELECT min(due_at) FROM (
@@ -58,7 +66,21 @@ def stats(tx: Transaction, lanes: Lanes, project: str) -> Stats:
         oldest_ready_at=min((lane.oldest_ready_at for lane in ready if lane.oldest_ready_at), default=None),
         next_due_at=instant(tx.row(_NEXT_DUE, (project,))[0]),
         cost_usd=tx.row("SELECT sum(cost_usd) FROM tasks WHERE project = ? AND cost_usd IS NOT NULL", (project,))[0],
+        by_tier=_tiers(tx, ready),
     )
+
+
+def _tiers(tx: Transaction, ready: list[Lane]) -> dict[str, int]:
+    """One look for each boost that there is: they are few, and tasks of one boost change tiers at one rank."""
+    counts = [0] * len(priority.TIERS)
+    lanes: dict[float, list[int]] = {}
+    for lane in ready:
+        lanes.setdefault(lane.boost, []).append(lane.id)
+    for boost, ids in lanes.items():
+        reached = tx.row(_REACHED, (*priority.tier_ranks(boost, tx.now), encode(ids).decode()))
+        for tier, (below, upto) in enumerate(pairwise((0, *(count or 0 for count in reached)))):
+            counts[tier] += upto - below
+    return priority.by_tier(counts)
 
 
 def _ordered(by_type: dict[str, dict[str, int]]) -> dict[str, int]:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
         Claimed,
         ClaimRequest,
         Dependency,
+        Document,
         Entry,
         Expired,
         Filter,
@@ -162,10 +163,10 @@ class SqliteStore:
 
         return await self._engine.read(lambda tx: artifacts.in_dag(tx, dag_id, names))
 
-    async def kept_digests(self, digests: Sequence[str]) -> set[str]:
+    async def kept_digests(self, digests: Sequence[str], project: str | None = None) -> set[str]:
         from dibs.stores.sqlite import artifacts
 
-        return await self._engine.read(lambda tx: artifacts.kept_digests(tx, digests))
+        return await self._engine.read(lambda tx: artifacts.kept_digests(tx, digests, project))
 
     async def payload_digests(self) -> set[str]:
         from dibs.stores.sqlite import artifacts
@@ -425,6 +426,32 @@ class SqliteStore:
 
         return await self._engine.read(lambda tx: rates.rates(tx, project))
 
+    # Documents
+
+    async def write_document(
+        self, project: str, kind: str, name: str, body: bytes | None, expected: int | None = None
+    ) -> int:
+        from dibs.rules.documents import check
+        from dibs.stores.sqlite.documents import write
+
+        check(kind, name, body, expected)
+        return await self._engine.write(lambda tx: write(tx, project, kind, name, body, expected))
+
+    async def documents(
+        self, project: str, kind: str, *, name: str | None = None, after: str = "", limit: int = 1000
+    ) -> list[Document]:
+        from dibs.stores.sqlite.documents import documents
+
+        return await self._engine.read(lambda tx: documents(tx, project, kind, name, after, limit))
+
+    async def tell(
+        self, project: str, type: str, *, reason: str | None = None, data: dict[str, Any] | None = None
+    ) -> None:
+        from dibs.rules.access import at_home
+
+        said = at_home(data or {}, project)
+        await self._engine.write(lambda tx: tx.outbox.one(type, tx.now, None, None, reason=reason, data=said))
+
     # Budgets
 
     async def set_budget(
@@ -458,6 +485,11 @@ class SqliteStore:
 
         get = reading.get_listed if listed else reading.get
         return await self._engine.read(lambda tx: get(tx, ids))
+
+    async def projects(self, ids: Sequence[str]) -> list[str | None]:
+        from dibs.stores.sqlite.homes import projects
+
+        return await self._engine.read(lambda tx: projects(tx, ids))
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         from dibs.stores.sqlite import reading
@@ -565,6 +597,10 @@ class SqliteStore:
 
     async def news(self) -> int:
         return self._engine.news()
+
+    async def look_every(self, pause_s: float) -> None:
+        """Look less often whether other processes committed: for a process that always waits for news."""
+        self._engine.look_every(pause_s)
 
     async def wait_for_news(self, since: int, timeout_s: float) -> int:
         return await self._engine.wait_for_news(since, timeout_s)

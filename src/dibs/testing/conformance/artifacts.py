@@ -11,7 +11,7 @@ from dibs.errors import IllegalTransition, Invalid, LeaseLost, NotFound
 from dibs.model.artifact import Artifact
 from dibs.model.task import NewTask
 from dibs.rules.artifacts import MAX_PER_TASK
-from dibs.testing.conformance.topic import Topic, elapse, events, finish, kill, take
+from dibs.testing.conformance.topic import Topic, elapse, events, finish, kill, on_the_store, take
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -172,6 +172,7 @@ class Artifacts(Topic):
         assert await queue.store.kept_digests([made("a").digest]) == set()
         assert await queue.store.artifacts(claim.task.dag_id) == []
 
+    @on_the_store("artifacts without bytes, which a server looks for")
     async def test_a_settlement_keeps_the_artifacts_that_it_names(self, queue: Queue) -> None:
         await queue.add("job")
         claim = await take(queue)

@@ -44,6 +44,9 @@ async def _a_bit_of_everything(queue: Queue, clock: FakeClock) -> dict[str, Any]
     await queue.set_rate("build", "10/min")
     await queue.set_breaker("flaky", failure_threshold=2)
     await queue.set_escalation([{"after": 1, "do": "notify", "to": "ops"}], type="flaky")
+    await queue.store.write_document("", "note", "a", b"\x00\xff")
+    await queue.store.write_document("default", "note", "a", b"{}")
+    await queue.store.write_document("default", "note", "a", b"[]", 1)
     await queue.register_agent("grace", capabilities=["gpu"], max_concurrent=4)
     await queue.add("done", {"n": 1}, key="once", tags=["a"], user="ada", title="Work")
     await finish(queue, "done", {"answer": [1, 2.5, "ä"]})
@@ -157,6 +160,8 @@ class Carrying(Topic):
             lambda: other.set_budget("global", 1),
             lambda: other.register_agent("somebody"),
             lambda: other.store.promote(10),
+            lambda: other.store.write_document("", "note", "b", b""),
+            lambda: other.store.write_document("", "note", "a", None),
         ]
         for state, code in ((FILLING, "filling"), (CLOSED, "moving"), (MOVED, "moved")):
             await queue.store.stand(Standing(state=state, peer="there", url="memory:there"))

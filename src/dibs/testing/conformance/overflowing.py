@@ -18,6 +18,7 @@ from dibs.stores.values import ClaimRequest
 from dibs.testing.conformance.topic import Topic, elapse, events, finish, kill, nothing, status, take
 
 if TYPE_CHECKING:
+    from dibs.stores.contract import Store
     from dibs.testing.clock import FakeClock
 
 LARGE = "ä" * LARGE_BYTES
@@ -28,12 +29,21 @@ NOWHERE = "file:/dev/null/nothing"
 def at(queue: Queue, place: str | None = None) -> Queue:
     """The same queue with large values elsewhere: in a fresh memory, if no place is named."""
     pytest.importorskip("obstore", reason="large values lie elsewhere with dibs[artifacts]")
-    return Queue(queue.store, artifacts=place or f"memory:{new_id('t')}")
+    where = place or f"memory:{new_id('t')}"
+    if queue.far:
+        moved: Queue = queue.kept_at(where)  # type: ignore[attr-defined]
+        return moved
+    return Queue(queue.store, artifacts=where)
+
+
+def _itself(queue: Queue) -> Store:
+    """The store, which has only marks of what lies elsewhere; of a server, its own."""
+    return beneath(getattr(queue.store, "served", queue.store))
 
 
 async def marked(queue: Queue, task_id: str) -> list[str]:
     """What of a task lies elsewhere, as the store has it."""
-    [task] = await beneath(queue.store).get([task_id])
+    [task] = await _itself(queue).get([task_id])
     assert task is not None
     parts = {"payload": task.payload, "output": task.output}
     return [name for name, value in parts.items() if isinstance(value, dict) and "dibs:kept" in value]
@@ -197,7 +207,7 @@ class Overflowing(Topic):
         await queue.add("job", LARGE, context={"payload": {"dibs:kept": {"digest": "sha256:" + "0" * 64}}})
         claim = await take(queue, "job")
         await queue.complete(claim, [LARGE])
-        [raw] = await beneath(queue.store).get([claim.task.id])
+        [raw] = await _itself(queue).get([claim.task.id])
         assert raw is not None
         payload, output = raw.payload["dibs:kept"]["digest"], raw.output["dibs:kept"]["digest"]
         assert payload in await queue.store.payload_digests()

@@ -11,7 +11,7 @@ from dibs.model.status import Status
 from dibs.model.task import NewTask
 from dibs.settling import completed, failed
 from dibs.stores.values import Claimed, ClaimRequest, Entry
-from dibs.testing.conformance.topic import Topic, elapse, events, finish, nothing, status, take
+from dibs.testing.conformance.topic import Topic, elapse, events, finish, nothing, on_the_store, status, take
 
 if TYPE_CHECKING:
     from dibs.model.claim import Claim
@@ -260,6 +260,7 @@ class Providers(Topic):
         await turn_away(queue, third, None)
         assert await closed_for(queue) >= 120
 
+    @on_the_store("settlements with draws of its own; a server draws itself")
     async def test_endings_of_a_batch_count_for_their_provider_in_order(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add_many([NewTask("code", number) for number in range(5)])
         await turn_away(queue, await take(queue), None)

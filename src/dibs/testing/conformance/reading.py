@@ -179,6 +179,20 @@ class Counting(Topic):
         assert counted == {"ready": 1, "running": 1, "scheduled": 1, "completed": 1}
         assert stats.by_type["a"] == {"ready": 1, "running": 1}
 
+    async def test_stats_count_what_is_ready_by_tier(self, queue: Queue, clock: FakeClock) -> None:
+        assert (await queue.stats()).by_tier == {}
+        await queue.add_many([NewTask("a", priority=level, boost=0) for level in (0, 9, 10, 40, 50, 59, 70, 80, 100)])
+        await queue.add("b", priority=62, boost=1)
+        await queue.add("b", priority=5, run_after="1h")
+        await queue.add("c", priority=5, boost=0, locks=["one"])
+        await queue.add("c", priority=5, boost=0, locks=["one"])
+        await take(queue, "c")
+        assert await queue.claim("somebody", types=["c"]) == []  # and the other one is parked
+        expected = {"critical": 2, "high": 1, "normal": 3, "low": 2, "background": 2}
+        assert (await queue.stats()).by_tier == expected
+        clock.advance(timedelta(minutes=5))
+        assert (await queue.stats()).by_tier == {**expected, "normal": 4, "low": 1}
+
     async def test_stats_show_lanes_and_what_is_due(self, queue: Queue, clock: FakeClock) -> None:
         began = clock.now
         await queue.add("a", requires=["web"])

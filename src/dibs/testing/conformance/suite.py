@@ -8,6 +8,7 @@ from dibs.testing.conformance.agents import Agents
 from dibs.testing.conformance.approving import Approving
 from dibs.testing.conformance.artifacts import Artifacts, Referring
 from dibs.testing.conformance.asking import Asking
+from dibs.testing.conformance.auditing import Auditing
 from dibs.testing.conformance.badinput import BadInput
 from dibs.testing.conformance.beneath import Beneath
 from dibs.testing.conformance.breakers import Breakers
@@ -23,9 +24,11 @@ from dibs.testing.conformance.dags import Dags
 from dibs.testing.conformance.deadletters import DeadLetters
 from dibs.testing.conformance.deadlines import Deadlines
 from dibs.testing.conformance.deciding import Deciding
+from dibs.testing.conformance.documents import Documents
 from dibs.testing.conformance.escalating import Escalating
 from dibs.testing.conformance.events import Events
 from dibs.testing.conformance.graphs import Graphs, Linking
+from dibs.testing.conformance.hooks import Hooks
 from dibs.testing.conformance.idempotency import Idempotency
 from dibs.testing.conformance.journal import Journal
 from dibs.testing.conformance.judgingcosts import JudgingCosts
@@ -35,6 +38,7 @@ from dibs.testing.conformance.leases import Leases
 from dibs.testing.conformance.limits import Limits
 from dibs.testing.conformance.locks import Locks
 from dibs.testing.conformance.measuring import Measuring
+from dibs.testing.conformance.outcomes import Outcomes
 from dibs.testing.conformance.overdrawing import Overdrawing
 from dibs.testing.conformance.overflowing import Overflowing
 from dibs.testing.conformance.passing import Passing
@@ -45,10 +49,14 @@ from dibs.testing.conformance.rates import Rates
 from dibs.testing.conformance.reading import Counting, Explaining, Finding, Waiting
 from dibs.testing.conformance.retention import Retention
 from dibs.testing.conformance.retrying import Retrying
+from dibs.testing.conformance.schedules import Schedules
 from dibs.testing.conformance.settling import Settling
 from dibs.testing.conformance.slots import Slots
 from dibs.testing.conformance.spawning import Spawning
+from dibs.testing.conformance.tenancy import Tenancy
 from dibs.testing.conformance.timeouts import Timeouts
+from dibs.testing.conformance.tokens import Tokens
+from dibs.testing.conformance.triggers import Triggers
 from dibs.testing.conformance.validating import Validating
 from dibs.testing.conformance.windows import Windows
 
@@ -60,6 +68,7 @@ class StoreConformance(
     Approving,
     Artifacts,
     Asking,
+    Auditing,
     BadInput,
     Beneath,
     Breakers,
@@ -76,11 +85,13 @@ class StoreConformance(
     Deadlines,
     DeadLetters,
     Deciding,
+    Documents,
     Escalating,
     Events,
     Explaining,
     Finding,
     Graphs,
+    Hooks,
     Idempotency,
     Journal,
     JudgingCosts,
@@ -91,6 +102,7 @@ class StoreConformance(
     Linking,
     Locks,
     Measuring,
+    Outcomes,
     Overdrawing,
     Overflowing,
     Passing,
@@ -101,10 +113,14 @@ class StoreConformance(
     Referring,
     Retention,
     Retrying,
+    Schedules,
     Settling,
     Slots,
     Spawning,
+    Tenancy,
     Timeouts,
+    Tokens,
+    Triggers,
     Validating,
     Waiting,
     Windows,

@@ -11,10 +11,11 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import pytest
 
+from dibs import tenancy
 from dibs.testing.clock import FakeClock
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from dibs.model.status import Status
     from dibs.model.task import Task
     from dibs.queue import Queue
+    from dibs.rules.access import Rights
+    from dibs.stores.confined import Homes
 
 
 class Topic:
@@ -32,6 +35,10 @@ class Topic:
 
     shared: ClassVar[bool] = True
     """Whether `open_queue`, called again in the same test, gives another client of the same storage."""
+
+    beneath: ClassVar[bool] = True
+    """Whether the queue is on the store itself. A client of a server has the same verbs, but a few tests say through
+    them what only the store can be told: they are marked (`on_the_store`), each with its reason."""
 
     time_limit_s: ClassVar[float] = 60.0
 
@@ -50,6 +57,8 @@ class Topic:
         wanted = list(inspect.signature(test).parameters)[1:]
         if "other" in wanted and not self.shared:
             pytest.skip("needs a second client of the same storage")
+        if not self.beneath and hasattr(test, "on_the_store"):
+            pytest.skip(f"on the store only: {test.on_the_store}")
         asyncio.run(self._run(test, wanted))
 
     async def _run(self, test: Callable[..., Awaitable[None]], wanted: Sequence[str]) -> None:
@@ -68,6 +77,19 @@ class Topic:
                 await queue.close()
 
 
+Test = TypeVar("Test", bound="Callable[..., object]")
+
+
+def on_the_store(why: str) -> Callable[[Test], Test]:
+    """A test that needs a queue on the store itself (`Topic.beneath`), and why a client of a server will not do."""
+
+    def mark(test: Test) -> Test:
+        test.on_the_store = why  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
 def _runnable(test: Callable[..., Awaitable[None]]) -> Callable[[Topic], None]:
     @functools.wraps(test)
     def run(self: Topic) -> None:
@@ -76,6 +98,14 @@ def _runnable(test: Callable[..., Awaitable[None]]) -> Callable[[Topic], None]:
     # pytest reads the wrapped signature otherwise, and looks for fixtures of these names.
     del run.__wrapped__
     return run
+
+
+def seen_by(queue: Queue, rights: Rights, homes: Homes) -> Queue:
+    """The queue, confined: on a store by `dibs.tenancy`, on a server by the token of another client."""
+    if queue.far:
+        confined: Queue = queue.seen_by(rights, homes)  # type: ignore[attr-defined]
+        return confined
+    return tenancy.seen_by(queue, rights, homes)
 
 
 async def take(queue: Queue, type: str | None = None, *, agent: str = "ada", **options: Any) -> Claim:

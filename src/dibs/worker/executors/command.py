@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING
 from msgspec import DecodeError
 from msgspec.json import decode, encode
 
-from dibs.rules import contracts, validation
+from dibs.rules import contracts, traces, validation
 from dibs.worker.executors.groups import enter_group, leave_group, relay
 from dibs.worker.executors.templates import fill
 from dibs.worker.outcomes import Completed, Ending, Failed
@@ -80,6 +80,7 @@ def _run(work: Work, argv: list[str], minder: Minder, queue: Queue) -> Ending:
 
 def _environment(work: Work, queue: Queue, path: str) -> dict[str, str]:
     claim = work.claim
+    trace = traces.of_context(claim.context)
     return {
         **os.environ,
         "DIBS_TASK_ID": claim.task.id,
@@ -87,6 +88,7 @@ def _environment(work: Work, queue: Queue, path: str) -> dict[str, str]:
         "DIBS_URL": queue.url,
         "DIBS_AGENT": claim.agent,
         "DIBS_CLAIM_FILE": path,
+        **({"TRACEPARENT": trace.traceparent} if trace else {}),
         **({"DIBS_ARTIFACTS": queue.artifacts_at} if queue.artifacts_at else {}),
     }
 

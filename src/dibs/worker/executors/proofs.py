@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from dibs import checking, keeping, proving, settling
 from dibs.errors import Conflict, DibsError, Invalid, NotFound, Unavailable
+from dibs.rules import contracts
 from dibs.stores.values import Renewal
 from dibs.worker.executors.groups import enter_group, leave_group, relay
 from dibs.worker.outcomes import Completed, Failed, Lost, Released
@@ -34,7 +35,7 @@ _GIVEN_BACK = Released(reason="worker_left")
 async def judged(work: Work, ending: Completed, threads: DaemonThreads, minder: Minder, queue: Queue) -> Ending:
     """A completion with what its contract has against it, if commands are part of that; others are judged later."""
     claim = work.claim
-    if not checking.commands(claim.task.expects):
+    if not (contracts.commands(claim.task.expects) if queue.far else checking.commands(claim.task.expects)):
         return ending
     if _is_stopped(work):
         return _GIVEN_BACK

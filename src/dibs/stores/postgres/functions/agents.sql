@@ -18,7 +18,7 @@ BEGIN
             INSERT INTO dibs.agents (project, id, offer, heard_at, started_at) VALUES (p_project, p_agent, p_offer, p_at, p_at)
             ON CONFLICT (project, id) DO NOTHING;
             IF FOUND THEN
-                PERFORM dibs.publish(ARRAY[dibs.event('agent.registered', p_at, NULL, NULL, p_agent)], p_at);
+                PERFORM dibs.publish(ARRAY[dibs.home_event('agent.registered', p_at, p_project, p_agent)], p_at);
             END IF;
         END IF;
         RETURN p_at;
@@ -38,7 +38,7 @@ BEGIN
         reason = NULL
     WHERE a.project = p_project AND a.id = p_agent;
     IF back THEN
-        PERFORM dibs.publish(ARRAY[dibs.event('agent.returned', p_at, NULL, NULL, p_agent)], p_at);
+        PERFORM dibs.publish(ARRAY[dibs.home_event('agent.returned', p_at, p_project, p_agent)], p_at);
     END IF;
     RETURN p_at;
 END $$;
@@ -94,7 +94,7 @@ BEGIN
             PERFORM dibs.change_lanes();
         END IF;
         PERFORM dibs.publish(
-            (SELECT array_agg(dibs.event(e.type, p_at, NULL, NULL, p_id, p_reason) ORDER BY e.place)
+            (SELECT array_agg(dibs.home_event(e.type, p_at, p_project, p_id, p_reason) ORDER BY e.place)
                 FROM unnest(p_events) WITH ORDINALITY AS e (type, place)),
             p_at
         );
@@ -125,13 +125,13 @@ BEGIN
             AND dibs.count_held(known.project, known.id) = 0
         THEN
             UPDATE dibs.agents a SET drained_at = at WHERE a.project = known.project AND a.id = known.id;
-            events := events || dibs.event('agent.drained', at, NULL, NULL, known.id);
+            events := events || dibs.home_event('agent.drained', at, known.project, known.id);
         END IF;
         IF known.lost_at IS NULL AND known.offline_at IS NULL
             AND known.heard_at < at - round(p_lost_after_s * 1000000)::bigint
         THEN
             UPDATE dibs.agents a SET lost_at = at WHERE a.project = known.project AND a.id = known.id;
-            events := events || dibs.event('agent.lost', at, NULL, NULL, known.id);
+            events := events || dibs.home_event('agent.lost', at, known.project, known.id);
         END IF;
     END LOOP;
     PERFORM dibs.publish(events, at);

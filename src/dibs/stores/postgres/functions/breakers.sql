@@ -2,10 +2,10 @@
 -- settles a claim, so that no failure is counted twice or not at all.
 
 CREATE OR REPLACE FUNCTION dibs.breaker_event(
-    p_event text, p_at bigint, p_type text, p_failed_at bigint[], p_reason text
+    p_event text, p_at bigint, p_project text, p_type text, p_failed_at bigint[], p_reason text
 ) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT dibs.event(
-        p_event, p_at, NULL, NULL, NULL, p_reason,
+    SELECT dibs.home_event(
+        p_event, p_at, p_project, NULL, p_reason,
         json_build_object('type', p_type, 'failures', cardinality(p_failed_at))::text
     )
 $$;
@@ -57,7 +57,8 @@ BEGIN
         RETURN '{}';
     END IF;
     RETURN ARRAY[dibs.breaker_event(
-        CASE b.state WHEN 'open' THEN 'breaker.opened' ELSE 'breaker.' || b.state END, p_at, b.type, b.failed_at, b.reason
+        CASE b.state WHEN 'open' THEN 'breaker.opened' ELSE 'breaker.' || b.state END, p_at, b.project, b.type, b.failed_at,
+        b.reason
     )];
 END $$;
 

@@ -9,6 +9,16 @@ CREATE OR REPLACE FUNCTION dibs.event(
         || coalesce('"' || dag || '"', 'null') || coalesce(',' || data, '') || ']]]'
 $$;
 
+-- One event about an agent or a gate, which says in which project: as rules.access.at_home.
+CREATE OR REPLACE FUNCTION dibs.home_event(
+    type text, at bigint, project text, agent text, reason text DEFAULT NULL, data text DEFAULT NULL
+) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT dibs.event(type, at, NULL, NULL, agent, reason, CASE
+        WHEN project = 'default' THEN data
+        ELSE (coalesce(data, '{}')::jsonb || jsonb_build_object('project', project))::text
+    END)
+$$;
+
 -- Put events, each a group of its own, into the outbox.
 CREATE OR REPLACE FUNCTION dibs.publish(events text[], at bigint) RETURNS void LANGUAGE plpgsql AS $$
 #variable_conflict use_variable

@@ -23,9 +23,9 @@ CREATE OR REPLACE FUNCTION dibs.shut_now() RETURNS text LANGUAGE sql STABLE AS $
 $$;
 
 CREATE OR REPLACE FUNCTION dibs.gate_event(
-    p_type text, p_at bigint, p_scope text, p_name text, p_reason text, p_data text
+    p_type text, p_at bigint, p_project text, p_scope text, p_name text, p_reason text, p_data text
 ) RETURNS text LANGUAGE sql IMMUTABLE AS
-$$ SELECT dibs.event(p_type, p_at, NULL, NULL, CASE p_scope WHEN 'agent' THEN p_name END, p_reason, p_data) $$;
+$$ SELECT dibs.home_event(p_type, p_at, p_project, CASE p_scope WHEN 'agent' THEN p_name END, p_reason, p_data) $$;
 
 -- Note what time opened, and free probes whose claim is gone: if time opened something, or else if p_anyway. How many gates
 -- changed. Reads only while there is none.
@@ -47,7 +47,7 @@ BEGIN
     END IF;
     WITH over AS (DELETE FROM dibs.pauses p WHERE p.until <= at RETURNING p.*)
     SELECT array_agg(
-        dibs.gate_event('gate.opened', at, o.scope, o.name, 'until', json_build_object('gate', o.gate)::text)
+        dibs.gate_event('gate.opened', at, o.project, o.scope, o.name, 'until', json_build_object('gate', o.gate)::text)
         ORDER BY o.project COLLATE "C", o.gate COLLATE "C"
     ) INTO opened FROM over o;
     passed := dibs.tend_backoffs(at);
@@ -60,7 +60,7 @@ BEGIN
         RETURNING b.*
     )
     SELECT array_agg(
-        dibs.breaker_event('breaker.half_open', at, t.type, t.failed_at, t.reason)
+        dibs.breaker_event('breaker.half_open', at, t.project, t.type, t.failed_at, t.reason)
         ORDER BY t.project COLLATE "C", t.type COLLATE "C"
     ) INTO turned FROM turned t;
     UPDATE dibs.breakers b SET probe_n = NULL, probe_fence = NULL, probe_id = NULL
@@ -106,7 +106,7 @@ BEGIN
     ON CONFLICT ON CONSTRAINT pauses_pkey
     DO UPDATE SET until = excluded.until, reason = excluded.reason, by = excluded.by;
     PERFORM dibs.change_lanes();
-    PERFORM dibs.publish(ARRAY[dibs.gate_event('gate.closed', at, p_scope, p_name, p_reason, p_data)], at);
+    PERFORM dibs.publish(ARRAY[dibs.gate_event('gate.closed', at, p_project, p_scope, p_name, p_reason, p_data)], at);
 END $$;
 
 -- Open what was paused, or closed by a rate limit; whether it was.
@@ -127,14 +127,15 @@ BEGIN
         END IF;
         PERFORM dibs.change_lanes();
         PERFORM dibs.publish(ARRAY[
-            dibs.gate_event('gate.opened', at, NULL, NULL, 'resumed', json_build_object('gate', p_gate)::text)
+            dibs.gate_event('gate.opened', at, p_project, NULL, NULL, 'resumed', json_build_object('gate', p_gate)::text)
         ], at);
         RETURN true;
     END IF;
     PERFORM dibs.change_lanes();
     PERFORM dibs.publish(ARRAY[
         dibs.gate_event(
-            'gate.opened', at, known.scope, known.name, 'resumed', json_build_object('gate', known.gate)::text
+            'gate.opened', at, p_project, known.scope, known.name, 'resumed',
+            json_build_object('gate', known.gate)::text
         )
     ], at);
     RETURN true;

@@ -49,14 +49,15 @@ LANGUAGE sql IMMUTABLE AS $$
     END)::bigint
 $$;
 
-CREATE OR REPLACE FUNCTION dibs.backoff_opened(p_at bigint, p_gate text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
-    SELECT dibs.event('gate.opened', p_at, NULL, NULL, NULL, 'until', json_build_object('gate', p_gate)::text)
+CREATE OR REPLACE FUNCTION dibs.backoff_opened(p_at bigint, p_project text, p_gate text) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT dibs.home_event('gate.opened', p_at, p_project, NULL, 'until', json_build_object('gate', p_gate)::text)
 $$;
 
-CREATE OR REPLACE FUNCTION dibs.backoff_closed(p_at bigint, p_gate text, p_limits integer, p_until bigint) RETURNS text
-LANGUAGE sql STABLE AS $$
-    SELECT dibs.event(
-        'gate.closed', p_at, NULL, NULL, NULL, 'rate_limit',
+CREATE OR REPLACE FUNCTION dibs.backoff_closed(
+    p_at bigint, p_project text, p_gate text, p_limits integer, p_until bigint
+) RETURNS text LANGUAGE sql STABLE AS $$
+    SELECT dibs.home_event(
+        'gate.closed', p_at, p_project, NULL, 'rate_limit',
         json_build_object('gate', p_gate, 'limits', p_limits, 'until',
             to_char(to_timestamp(p_until / 1000000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS')
             || CASE WHEN p_until % 1000000 > 0 THEN '.' || lpad((p_until % 1000000)::text, 6, '0') ELSE '' END || '+00:00'
@@ -121,7 +122,7 @@ BEGIN
             b.until := longer;
         ELSE
             IF b.shut THEN
-                events := events || dibs.backoff_opened(p_at, b.gate);
+                events := events || dibs.backoff_opened(p_at, b.project, b.gate);
                 changed := true;
             END IF;
             IF ending.limited IS NULL THEN
@@ -137,7 +138,7 @@ BEGIN
         INSERT INTO dibs.backoffs VALUES (b.project, b.gate, b.limits, b.since, b.until, true)
         ON CONFLICT (project, gate) DO UPDATE
         SET limits = excluded.limits, since = excluded.since, until = excluded.until, shut = true;
-        events := events || dibs.backoff_closed(p_at, b.gate, b.limits, b.until);
+        events := events || dibs.backoff_closed(p_at, b.project, b.gate, b.limits, b.until);
         changed := true;
     END LOOP;
     IF changed THEN
@@ -156,7 +157,7 @@ BEGIN
     WITH opened AS (
         UPDATE dibs.backoffs b SET shut = false WHERE b.shut AND b.until <= p_at RETURNING b.project, b.gate
     )
-    SELECT array_agg(dibs.backoff_opened(p_at, o.gate) ORDER BY o.project, o.gate) INTO events FROM opened o;
+    SELECT array_agg(dibs.backoff_opened(p_at, o.project, o.gate) ORDER BY o.project, o.gate) INTO events FROM opened o;
     DELETE FROM dibs.backoffs b WHERE NOT b.shut AND b.until + 3600000000 <= p_at;
     RETURN coalesce(events, '{}');
 END $$;

@@ -1,0 +1,7 @@
+"""Who is told when something happens."""
+
+from __future__ import annotations
+
+from dibs.server.handling import router_of
+
+router = router_of("hooks")

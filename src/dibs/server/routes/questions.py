@@ -1,0 +1,7 @@
+"""Questions, approvals, answers."""
+
+from __future__ import annotations
+
+from dibs.server.handling import router_of
+
+router = router_of("questions")

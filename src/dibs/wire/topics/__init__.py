@@ -1,0 +1,1 @@
+"""The verbs of each topic, with their routes."""

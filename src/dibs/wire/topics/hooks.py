@@ -1,0 +1,110 @@
+"""Who is told when something happens."""
+
+from __future__ import annotations
+
+from dibs.model.hook import Delivery, Hook
+from dibs.model.role import OPERATING
+from dibs.wire.verbs import Duration, Verb
+
+VERBS = (
+    Verb(
+        name="hooks",
+        method="GET",
+        path="/v1/hooks",
+        roles=OPERATING,
+        about="All hooks, by name, with how it is going; without their secrets.",
+        reply=list[Hook],
+    ),
+    Verb(
+        name="add_hook",
+        method="POST",
+        path="/v1/hooks",
+        roles=OPERATING,
+        about="Tell somebody of events, each at least once, in order. The answer has the secret, once.",
+        needs={"name": str, "url": str},
+        takes={
+            "kind": str,
+            "events": list[str] | str | None,
+            "task": str | None,
+            "dag": str | None,
+            "agent": str | None,
+            "source": str | None,
+            "after": int | None,
+        },
+        reply=Hook,
+        status=201,
+        acts=True,
+    ),
+    Verb(
+        name="get_hook",
+        method="GET",
+        path="/v1/hooks/{name}",
+        roles=OPERATING,
+        about="One hook; without its secret.",
+        reply=Hook,
+    ),
+    Verb(
+        name="remove_hook",
+        method="DELETE",
+        path="/v1/hooks/{name}",
+        roles=OPERATING,
+        about="Forget a hook; nothing more is sent.",
+        acts=True,
+    ),
+    Verb(
+        name="pause_hook",
+        method="POST",
+        path="/v1/hooks/{name}/pause",
+        roles=OPERATING,
+        about="Send nothing more until it is resumed.",
+        reply=Hook,
+        acts=True,
+    ),
+    Verb(
+        name="resume_hook",
+        method="POST",
+        path="/v1/hooks/{name}/resume",
+        roles=OPERATING,
+        about="Go on where it stopped, at once; also a hook that was disabled.",
+        reply=Hook,
+        acts=True,
+    ),
+    Verb(
+        name="rotate_hook",
+        method="POST",
+        path="/v1/hooks/{name}/rotate",
+        roles=OPERATING,
+        about="Make a new secret, which the answer has once; for `overlap` both are used.",
+        takes={"overlap": Duration},
+        reply=Hook,
+        acts=True,
+    ),
+    Verb(
+        name="replay_hook",
+        method="POST",
+        path="/v1/hooks/{name}/replay",
+        roles=OPERATING,
+        about="Deliver everything it wants after a number once more, under the ids that it had.",
+        needs={"after": int},
+        reply=Hook,
+        acts=True,
+    ),
+    Verb(
+        name="test_hook",
+        method="POST",
+        path="/v1/hooks/{name}/test",
+        roles=OPERATING,
+        about="Have a test message sent; its id, which the deliveries will show.",
+        reply=str,
+        acts=True,
+    ),
+    Verb(
+        name="deliveries",
+        method="GET",
+        path="/v1/hooks/{name}/deliveries",
+        roles=OPERATING,
+        about="The last tries to tell this hook, newest first.",
+        takes={"limit": int},
+        reply=list[Delivery],
+    ),
+)

@@ -1,0 +1,5 @@
+"""Tests of the shell once more, with a server behind the URL."""
+
+from __future__ import annotations
+
+from tests.cli.test_dags import *  # noqa: F403

@@ -1,0 +1,78 @@
+"""A server in a process of its own, to be killed: `python -m tests.servers.process STORE PORT`."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class ServerProcess:
+    """One that can be killed and started again, on the same port and the same store."""
+
+    def __init__(self, store: str, said: Path) -> None:
+        self._store = store
+        self._said = said
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = free.getsockname()[1]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        with self._said.open("ab") as said:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.servers.process", self._store, str(self.port)],
+                stdout=said,
+                stderr=said,
+                start_new_session=True,
+            )
+        end = time.monotonic() + 60
+        while not self._answers():
+            assert self._process.poll() is None, self._said.read_text()
+            assert time.monotonic() < end, "the server did not start"
+            time.sleep(0.05)  # a process takes its time
+
+    def kill(self) -> None:
+        """`kill -9`, whatever it is doing."""
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def _answers(self) -> bool:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            connection.request("GET", "/v1/about")
+            return connection.getresponse().status == 401
+        except OSError:
+            return False
+        finally:
+            connection.close()
+
+
+async def serve(store: str, port: int) -> None:
+    from uvicorn import Config, Server
+
+    import dibs
+    from dibs.keeper import Keeper
+    from dibs.server.app import create_app
+    from tests.servers.serving import SETTINGS, Open
+
+    async with dibs.connect(store) as queue:
+        keeping = asyncio.create_task(Keeper(queue).run())
+        app = create_app(queue, authority=Open(), settings=SETTINGS)
+        config = Config(app, host="127.0.0.1", port=port, log_level="warning", lifespan="off", access_log=False)
+        await Server(config).serve()
+        keeping.cancel()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(sys.argv[1], int(sys.argv[2])))
