@@ -10,6 +10,9 @@ from dibs.errors import Invalid
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
+    from dibs.model.schedule import Schedule
+    from dibs.model.trigger import Trigger
+
 
 def arguments(parser: ArgumentParser, whole: str) -> None:
     """The options that say what is made. `whole`: what a file may say beside it."""
@@ -53,6 +56,24 @@ def named(args: Namespace, said: dict[str, Any]) -> str:
     if not isinstance(name, str):
         raise Invalid("NAME is missing: give one, or write it into the file", field="name")
     return name
+
+
+def makes(found: Schedule | Trigger) -> str:
+    """What is made, in a few words."""
+    if found.task is not None:
+        return str(found.task["type"])
+    assert found.dag is not None
+    return f"dag of {len(found.dag['tasks'])}"
+
+
+def print_made(found: Schedule | Trigger) -> None:
+    """What is made, in full."""
+    from msgspec import json
+
+    from dibs.cli.render import print_heading, print_json_block
+
+    print_heading("task" if found.task is not None else "dag")
+    print_json_block(json.format(json.encode(found.task or found.dag), indent=2).decode())
 
 
 def _read(path: str, known: tuple[str, ...]) -> dict[str, Any]:

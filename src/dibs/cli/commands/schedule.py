@@ -58,6 +58,7 @@ def ls(args: Namespace) -> int:
     if args.json:
         print_json(found)
         return 0
+    from dibs.cli import templatefiles
     from dibs.cli.commands.look import when
     from dibs.cli.render import Column, hint, print_table
     from dibs.rules.ticks import in_words
@@ -81,7 +82,7 @@ def ls(args: Namespace) -> int:
             (
                 schedule.name,
                 in_words(schedule),
-                _makes(schedule),
+                templatefiles.makes(schedule),
                 "" if schedule.paused else instant(schedule.next_at),
                 str(schedule.made),
                 instant(schedule.last_at),
@@ -91,13 +92,6 @@ def ls(args: Namespace) -> int:
         ),
     )
     return 0
-
-
-def _makes(schedule: Schedule) -> str:
-    if schedule.task is not None:
-        return str(schedule.task["type"])
-    assert schedule.dag is not None
-    return f"dag of {len(schedule.dag['tasks'])}"
 
 
 def _state(schedule: Schedule) -> str:
@@ -123,10 +117,9 @@ def _show(args: Namespace, schedule: Schedule) -> None:
     if args.json:
         print_json(schedule)
         return
-    from msgspec import json
-
+    from dibs.cli import templatefiles
     from dibs.cli.commands.look import when
-    from dibs.cli.render import print_facts, print_heading, print_json_block
+    from dibs.cli.render import print_facts
     from dibs.rules.ticks import in_words
 
     instant = when()
@@ -147,8 +140,7 @@ def _show(args: Namespace, schedule: Schedule) -> None:
             ("created", instant(schedule.created_at)),
         )
     )
-    print_heading("task" if schedule.task is not None else "dag")
-    print_json_block(json.format(json.encode(schedule.task or schedule.dag), indent=2).decode())
+    templatefiles.print_made(schedule)
 
 
 def pause(args: Namespace) -> int:

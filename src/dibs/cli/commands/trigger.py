@@ -106,6 +106,7 @@ def ls(args: Namespace) -> int:
     if args.json:
         print_json(found)
         return 0
+    from dibs.cli import templatefiles
     from dibs.cli.commands.look import when
     from dibs.cli.render import Column, hint, print_table
     from dibs.rules.triggers import in_words
@@ -131,7 +132,7 @@ def ls(args: Namespace) -> int:
             (
                 trigger.name,
                 in_words(trigger),
-                _makes(trigger),
+                templatefiles.makes(trigger),
                 str(trigger.made),
                 str(trigger.dropped) if trigger.dropped else "",
                 instant(trigger.last_at),
@@ -141,13 +142,6 @@ def ls(args: Namespace) -> int:
         ),
     )
     return 0
-
-
-def _makes(trigger: Trigger) -> str:
-    if trigger.task is not None:
-        return str(trigger.task["type"])
-    assert trigger.dag is not None
-    return f"dag of {len(trigger.dag['tasks'])}"
 
 
 def _state(trigger: Trigger) -> str:
@@ -166,11 +160,9 @@ def show(args: Namespace) -> int:
     if args.json:
         print_json(trigger)
         return 0
-    from msgspec import json
-
-    from dibs.cli import wording
+    from dibs.cli import templatefiles, wording
     from dibs.cli.commands.look import when
-    from dibs.cli.render import print_facts, print_heading, print_json_block
+    from dibs.cli.render import print_facts
     from dibs.rules.triggers import in_words
 
     instant = when()
@@ -190,8 +182,7 @@ def show(args: Namespace) -> int:
             ("created", instant(trigger.created_at)),
         )
     )
-    print_heading("task" if trigger.task is not None else "dag")
-    print_json_block(json.format(json.encode(trigger.task or trigger.dag), indent=2).decode())
+    templatefiles.print_made(trigger)
     return 0
 
 
