@@ -6,11 +6,13 @@ And a client that stops in the middle of a step: others go on without it, and it
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,6 +166,22 @@ def test_cancelling_answers_with_what_it_ended(scene: Scene, cut: Cut) -> None:
     task = scene.queue.add("work")
     scene.cut("commit", cut)
     assert scene.queue.cancel(task.id) == [task.id]
+
+
+def test_who_stops_waiting_at_any_moment_leaves_no_connection_open(redis_url: str) -> None:
+    async def story() -> None:
+        for moment in range(40):
+            async with dibs.connect(redis_url) as queue:
+                waiting = asyncio.create_task(queue.claim("ada", wait=20))
+                await asyncio.sleep(moment * 0.001)
+                waiting.cancel()
+                await asyncio.wait([waiting])
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        asyncio.run(story())
+        gc.collect()
+    assert [str(warning.message) for warning in told if warning.category is ResourceWarning] == []
 
 
 def test_a_server_that_stays_away_leaves_a_write_in_doubt_and_a_read_not(

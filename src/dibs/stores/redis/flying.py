@@ -115,7 +115,8 @@ class Flights:
         self._keys = keys
         self._calls: Flight | None = None
         self._hearing: Flight | None = None
-        self._opening = False
+        self._opening: asyncio.Future[Flight | None] | None = None
+        self._made: set[Flight] = set()
         self._heard = 0
         """The newest version of the namespace that was heard of."""
         self._sleepers: set[asyncio.Future[None]] = set()
@@ -158,16 +159,25 @@ class Flights:
 
     async def _open(self, on_push: Callable[[Any], None] | None) -> Flight | None:
         """A flight of this event loop. While one is being opened, others do without."""
-        if self._opening:
+        if self._is_opening():
             return None
-        self._opening = True
+        # It is opened to the end, whoever stops waiting for it: what nobody has cannot be closed.
+        self._opening = asyncio.ensure_future(self._opened(on_push))
+        return await asyncio.shield(self._opening)
+
+    def _is_opening(self) -> bool:
+        """Whether one is being opened in this event loop."""
+        opening = self._opening
+        return opening is not None and not opening.done() and opening.get_loop() is asyncio.get_running_loop()
+
+    async def _opened(self, on_push: Callable[[Any], None] | None) -> Flight | None:
         flight = Flight(ANSWER_S, on_push)
         try:
-            return await flight.take_over(await asyncio.to_thread(self._engine.new_talk))
+            await flight.take_over(await asyncio.to_thread(self._engine.new_talk))
         except (DibsError, exceptions.RedisError, OSError):
             return None
-        finally:
-            self._opening = False
+        self._made = {made for made in self._made if not made.is_lost} | {flight}
+        return flight
 
     # News
 
@@ -191,8 +201,14 @@ class Flights:
     async def _listen(self) -> bool:
         """Hear of all commits from now on; whether that can be."""
         hearing = await self._open(self._hear)
-        if hearing is None or await self._asked(hearing, ("SUBSCRIBE", self._keys.channel)) is None:
+        if hearing is None:
             return False
+        try:
+            if await self._asked(hearing, ("SUBSCRIBE", self._keys.channel)) is None:
+                return False
+        except BaseException:
+            hearing.close()
+            raise
         self._hearing = hearing
         return await self._look()
 
@@ -223,7 +239,11 @@ class Flights:
             self._sleepers.discard(sleeper)
         return sleeper.done()
 
-    def close(self) -> None:
-        for flight in (self._calls, self._hearing):
-            if flight is not None:
-                flight.close()
+    async def close(self) -> None:
+        """Let go of all connections, and let the event loop notice."""
+        if self._is_opening():
+            assert self._opening is not None
+            await asyncio.wait([self._opening])
+        for flight in self._made:
+            flight.close()
+        await asyncio.sleep(0)

@@ -341,7 +341,7 @@ class RedisStore(LedgerStore):
     async def close(self) -> None:
         self._hints.close()
         if self._flights is not None:
-            self._flights.close()
+            await self._flights.close()
         if self._threads is not None:
             self._threads.shutdown(wait=True)
             self._threads = None
