@@ -247,9 +247,8 @@ class Queue(
         """
         if not tasks:
             return []
-        tasks = tracing.stamped(tasks)
         if connection is None and self.store.late_drafts and drafting.are_alone(tasks):
-            inserted = await self.store.insert(Insertion(drafts=self._late_drafts(tasks)), None)
+            inserted = await self.store.insert(Insertion(drafts=self._late_drafts(tracing.stamped(tasks))), None)
         else:
             inserted = await self._insert(tasks, connection=connection)
         return inserted.tasks

@@ -33,6 +33,7 @@ from dibs.rules.schedule import RETENTION_S
 from dibs.stores import refusals
 from dibs.stores.values import Inserted
 from dibs.wire import verb
+from dibs.wire.problems import MUST_BE_JUDGED
 
 if TYPE_CHECKING:
     import asyncio
@@ -51,8 +52,6 @@ if TYPE_CHECKING:
 
 
 UNDO_S = 1.0
-MUST_BE_JUDGED = "must_be_judged"
-"""The code by which a server refuses work whose contract wants commands to be run, by whoever has made it."""
 
 
 class RemoteQueue(Queue):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dibs import checking
 from dibs.errors import Conflict, DibsError
 from dibs.model.ended import COMPLETED, Ended
+from dibs.wire.problems import MUST_BE_JUDGED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,6 +45,6 @@ def _must_be_judged(task_id: str) -> Conflict:
     return Conflict(
         f"The output of {task_id} must pass a command, which runs where the work is done: complete it with a dibs"
         " worker, or run it and say `judged`, with a `refusal` if it failed.",
-        code="must_be_judged",
+        code=MUST_BE_JUDGED,
         field="judged",
     )

@@ -17,6 +17,8 @@ from dibs.wire.verbs import Refusal
 
 MEDIA_TYPE = "application/problem+json"
 ABOUT = "urn:dibs:problem:"
+MUST_BE_JUDGED = "must_be_judged"
+"""The code by which a server refuses work whose contract wants commands to be run, by whoever has made it."""
 """What `type` begins with; the code follows."""
 
 _STATUS: dict[str, int] = {
