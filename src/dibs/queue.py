@@ -5,7 +5,8 @@ Each verb is written once, as a coroutine. On an embedded store opened for block
 
 The life of a task is here: added, claimed, settled, steered. What surrounds it is in a file for each topic, and `Queue`
 has the verbs of all: `agents`, `artifacts`, `auditing`, `budgets`, `coalescing`, `deadletters`, `escalating`, `hooks`,
-`journal`, `locks`, `outcomes`, `pausing`, `people`, `rates`, `reading`, `schedules`, `spawning`, `tokens`, `triggers`.
+`journal`, `locks`, `logins`, `outcomes`, `overseeing`, `pausing`, `people`, `rates`, `reading`, `schedules`,
+`spawning`, `steering`, `tokens`, `triggers`.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ from dibs.coalescing import Coalescing, with_groups
 from dibs.deadletters import DeadLetters
 from dibs.errors import DibsError, Invalid, LeaseLost, Unavailable
 from dibs.escalating import Escalating
+from dibs.hearing import Hearing
 from dibs.hooks import Hooks
 from dibs.journal import Journal
 from dibs.locks import Locks
+from dibs.logins import Logins
 from dibs.model.claim import Claim, Claims, News, Settled
 from dibs.model.ids import JUDGES, new_id
 from dibs.model.status import FINAL, Status
 from dibs.model.task import Content, NewTask, Task
 from dibs.outcomes import Outcomes
+from dibs.overseeing import Overseeing
 from dibs.pausing import Pausing
 from dibs.people import People
 from dibs.plan import DagPlan
@@ -57,6 +61,7 @@ from dibs.requests import (
 from dibs.rules import validation
 from dibs.schedules import Schedules
 from dibs.spawning import Spawning
+from dibs.steering import Steering
 from dibs.stores.following import Follower
 from dibs.stores.values import (
     Claimed,
@@ -92,16 +97,20 @@ class Queue(
     Coalescing,
     DeadLetters,
     Escalating,
+    Hearing,
     Hooks,
     Journal,
     Locks,
+    Logins,
     Outcomes,
+    Overseeing,
     Pausing,
     People,
     Rates,
     Reading,
     Schedules,
     Spawning,
+    Steering,
     Tokens,
     Triggers,
 ):
@@ -637,6 +646,12 @@ class Queue(
     async def set_priority(self, task_id: Any, priority: float) -> Task:
         """Change how urgent a task is (0–100, lower is more urgent)."""
         return await self.store.reprioritise(id_of(task_id), validation.number(priority, "priority", 0, 100))
+
+    async def reassign(self, task_id: Any, assignee: str | None) -> Task:
+        """Say whom a task is for that nobody holds: an agent, agents of a type, `!NAME` (anybody but), or anybody
+        (None)."""
+        wanted = None if assignee is None else validation.text(assignee, "assignee")
+        return await self.store.reassign(id_of(task_id), wanted)
 
     async def run_duties(self) -> dict[str, int]:
         """Run the duties that are due; claims do this by themselves."""

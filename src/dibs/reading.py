@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 POLL_S = 5.0
 """How long whoever waits sleeps at most when no news wakes them."""
 
+_NOTHING = Filter()
 _ENDED_DAG = frozenset({DagStatus.COMPLETED, DagStatus.FAILED, DagStatus.CANCELLED})
 
 
@@ -91,31 +92,33 @@ class Reading:
         text: str | None = None,
         limit: int = 50,
         cursor: str | None = None,
+        query: str | None = None,
     ) -> Page:
         """Tasks that fit all that is given, newest first, a page at a time.
 
-        A payload or output above 64 KiB is `{"ref": "task:ID:output"}`, and not searched for `text`; `get` has it.
+        `query` says it in words (`rules.query`): `status:running type:code cost>0.5 age>1h timeout`. A page may be
+        short and still have a cursor: only so many tasks are looked at. A payload or output above 64 KiB is
+        `{"ref": "task:ID:output"}`, and not searched for `text`; `get` has it.
         """
-        statuses: tuple[str, ...] | None = None
-        if status is not None:
-            if not isinstance(status, str) and not hasattr(status, "__iter__"):
-                raise Invalid(f"status must be a status or a list of them, not {status!r:.80}.", field="status")
-            statuses = (status,) if isinstance(status, str) else tuple(status)
-            known = set(Status)
-            for word in statuses:
-                if word not in known:
-                    raise Invalid(f"status must be one of {', '.join(Status)}, not {word!r}.", field="status")
-        wanted = Filter(
-            project=self.project,
-            status=statuses,
-            type=optional(type, "type"),
-            tag=optional(tag, "tag"),
-            dag=None if dag is None else id_of(dag, "dag"),
-            agent=optional(agent, "agent"),
-            user=optional(user, "user"),
-            text=optional(text, "text"),
-        )
+        wanted = self._wanted(query, status=status, type=type, tag=tag, dag=dag, agent=agent, user=user, text=text)
         return await self.store.find(wanted, validation.whole(limit, "limit", 1, MAX_LIMIT), optional(cursor, "cursor"))
+
+    def _wanted(self, query: Any, **given: Any) -> Filter:
+        """What is looked for: in words, and by name."""
+        words = {} if query is None else self._read(query)
+        named = {name: _named(name, value) for name, value in given.items() if value is not None}
+        for name in named.keys() & words.keys():
+            raise Invalid(f"{name} is in the query already; say it once.", field=name)
+        return Filter(project=self.project, **words, **named)
+
+    def _read(self, query: Any) -> dict[str, Any]:
+        from msgspec.structs import asdict
+
+        from dibs.rules import query as grammar
+
+        text = validation.text(query, "query", max_chars=grammar.MAX_CHARS, blank=True)
+        found = asdict(grammar.parse(text, self.store.now()))
+        return {name: value for name, value in found.items() if value != getattr(_NOTHING, name)}
 
     async def why(self, task_id: Any) -> Why:
         """Why the task is where it is, in one sentence, and what would help."""
@@ -177,6 +180,27 @@ class Reading:
     async def read_events(self, after: int = 0, limit: int = 500) -> list[Event]:
         """Up to `limit` events after `after`, without waiting."""
         return await self.store.events(validation.whole(after, "after", 0, 2**63 - 1), limit)
+
+
+def _named(name: str, value: Any) -> Any:
+    """A condition that was given by name, checked."""
+    if name == "status":
+        return _statuses(value)
+    if name == "dag":
+        return id_of(value, "dag")
+    text = validation.text(value, name)
+    return text if name == "user" else (text,)
+
+
+def _statuses(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, str) and not hasattr(value, "__iter__"):
+        raise Invalid(f"status must be a status or a list of them, not {value!r:.80}.", field="status")
+    statuses = (value,) if isinstance(value, str) else tuple(value)
+    known = set(Status)
+    for word in statuses:
+        if word not in known:
+            raise Invalid(f"status must be one of {', '.join(Status)}, not {word!r}.", field="status")
+    return statuses
 
 
 def surveyed(dag: Dag) -> Dag:

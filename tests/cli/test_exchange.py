@@ -298,6 +298,15 @@ def test_a_format_nobody_knows_is_refused(dibs: Run, loki: Path, verb: str) -> N
     assert dibs(verb, "--json").error["field"] == "dir"
 
 
+@pytest.mark.parametrize("verb", ["import", "export"])
+def test_no_folder_is_not_the_working_directory(
+    dibs: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert dibs("--json", verb, "").error["field"] == "dir"
+    assert not [path.name for path in tmp_path.iterdir() if path.name in ("queue", "state")]
+
+
 def test_a_folder_that_cannot_be_made_is_unavailable(dibs: Run, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     refused = dibs("export", tmp_path / "file" / "below", "--json")

@@ -59,7 +59,7 @@ WRONG: dict[object, tuple[str, ...]] = {
     listed: ("a,,b", "x" * 201),
 }
 """What is wrong for most arguments of a kind. Where it is not, the command runs: no harm is done."""
-HARMLESS = {"run": ["--drain"], "tail": ["--no-follow"]}
+HARMLESS = {"init": ["--dry-run"], "run": ["--drain"], "tail": ["--no-follow"]}
 WORDS = {"dead_lettered", "fail_fast", "fail_dag", "put_artifact"}
 """Names that people know, whichever way they call dibs."""
 
@@ -90,7 +90,10 @@ def lines(name: str, blamed: argparse.Action) -> Iterator[list[str]]:
 
 
 @pytest.mark.parametrize("name", [name for name in ALL if arguments_of(name) and name not in ("demo", "up")])
-def test_an_error_names_the_option_not_the_parameter(dibs: Run, tmp_path: Path, name: str) -> None:
+def test_an_error_names_the_option_not_the_parameter(
+    dibs: Run, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # a folder that is a name, wrong or not, is made here
     (tmp_path / "file").write_text("title: x\ntasks: [{type: t}]\n")
     task = dibs("add", "t", ok=True).line
     places = {"TASK": task, "FILE": str(tmp_path / "file"), "FOLDER": str(tmp_path / "folder")}

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import apsw
+import pytest
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from tests.cli.conftest import Run
 
@@ -135,3 +134,22 @@ def test_doctor_says_what_to_do_where_there_is_no_store(dibs: Run, tmp_path: Pat
     assert "no store" in shown.out
     assert "`dibs add` makes it, or name another with --url" in shown.out
     assert not (tmp_path / "missing").exists()
+
+
+def test_a_task_is_given_to_somebody_else(dibs: Run) -> None:
+    task = dibs("add", "code", "--assignee", "ada", ok=True).line
+    assert dibs("claim", "--agent", "bob").code == 3
+    given = dibs("--json", "reassign", task, "bob", ok=True).json
+    assert (given["id"], given["assignee"]) == (task, "bob")
+    assert dibs("reassign", task, "--anybody", ok=True).out == ""
+    assert dibs("claim", "--agent", "carol").code == 0
+    assert dibs("reassign", task, "bob").code == 5
+    assert dibs("reassign", "task_nobody", "bob").code == 4
+
+
+@pytest.mark.parametrize("wrong", [[], ["bob", "--anybody"], [""]])
+def test_it_must_be_said_whom_a_task_is_for(dibs: Run, wrong: list[str]) -> None:
+    task = dibs("add", "code", "--assignee", "ada", ok=True).line
+    told = dibs("--json", "reassign", task, *wrong)
+    assert (told.code, told.error["field"]) == (2, "assignee")
+    assert dibs("--json", "show", task, ok=True).json["assignee"] == "ada"

@@ -435,6 +435,18 @@ class Stores(RuleBasedStateMachine):
         task_id = self.tasks[number % len(self.tasks)]
         self._do(lambda queue, _: queue.set_priority(task_id, priority))
 
+    @precondition(lambda self: self.tasks)
+    @rule(number=NUMBERS, add=st.sampled_from([["new"], ["new", "ü"]]), remove=st.sampled_from([[], ["new"], ["a"]]))
+    def tag(self, number: int, add: list[str], remove: list[str]) -> None:
+        task_id = self.tasks[number % len(self.tasks)]
+        self._do(lambda queue, _: queue.tag(task_id, add=add, remove=remove))
+
+    @precondition(lambda self: self.tasks)
+    @rule(number=NUMBERS, assignee=st.sampled_from([None, "ada", "bob", "coder"]))
+    def reassign(self, number: int, assignee: str | None) -> None:
+        task_id = self.tasks[number % len(self.tasks)]
+        self._do(lambda queue, _: queue.reassign(task_id, assignee))
+
     @rule(what=PAUSED, until=st.sampled_from([None, 4, 6, 31]))
     def pause(self, what: dict[str, Any], until: float | None) -> None:
         self._do(lambda queue, _: queue.pause(**what, until=until))
@@ -496,9 +508,15 @@ class Stores(RuleBasedStateMachine):
     @rule(
         name=st.sampled_from(["a", "b", "ä"]),
         body=st.sampled_from([None, b"", b"1", b"\x00\xff"]),
-        expected=st.sampled_from([None, None, 0, 1, 2]),
+        later=st.sampled_from([None, None, 0, 0, -1, 1]),
     )
-    def write_document(self, name: str, body: bytes | None, expected: int | None) -> None:
+    def write_document(self, name: str, body: bytes | None, later: int | None) -> None:
+        """With the version that it has, or so many later; None: whatever it has."""
+        expected = None
+        if later is not None:
+            first = self.worlds[0]
+            known = first.read(first.store.documents("default", "note", name=name))
+            expected = max(0, later + (known[0].version if known else 0))
         self._do(lambda queue, _: queue.store.write_document("default", "note", name, body, expected))
 
     @rule(project=st.sampled_from(["default", "ä"]), reason=st.sampled_from([None, "gone"]))

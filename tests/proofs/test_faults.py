@@ -1,11 +1,11 @@
 """A client that repeats a verb after Unavailable ends where it would have ended without, wherever the fault falls.
 
 What can be repeated blindly: add and add_dag with a key, claim with a claim_id, start, renew, complete, fail, release,
-checkpoint, steps, link, set_priority, spawn, ask, answer, pause, resume, breakers, ladders, slots, rates, set_budget,
-agents. Repeating `retry` and `review` is answered IllegalTransition, `spawn(wait=True)` LeaseLost, `remove_budget` and
-`clear_escalation` NotFound when the first call took effect; repeating `cancel` names no ids: each says that it
-happened. What cannot: add without a key, claim without a claim_id, log and notes, raise_budget, a decision that leaves
-a dead letter one; the last test says what that costs.
+checkpoint, steps, link, set_priority, tag, reassign, spawn, ask, answer, pause, resume, breakers, ladders, slots,
+rates, set_budget, agents. Repeating `retry` and `review` is answered IllegalTransition, `spawn(wait=True)` LeaseLost,
+`remove_budget` and `clear_escalation` NotFound when the first call took effect; repeating `cancel` names no ids: each
+says that it happened. What cannot: add without a key, claim without a claim_id, log and notes, raise_budget, a decision
+that leaves a dead letter one; the last test says what that costs.
 """
 
 from __future__ import annotations
@@ -71,6 +71,8 @@ def _plain(client: Client) -> None:
     queue, say, take = client.queue, client.say, client.take
     plain = say(queue.add, "plain", {"n": "plain"}, key="plain")
     say(queue.set_priority, plain.id, 10)
+    say(queue.tag, plain.id, ["new"], ["old"])
+    say(queue.reassign, plain.id, "agent")
     claim = take("plain", start=False)
     say(queue.start, claim)
     say(queue.renew, claim, lease=600, cost=0.25)

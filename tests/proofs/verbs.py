@@ -45,12 +45,16 @@ READS = {
     "close": "after it nothing is said any more",
     "connect": "the schema: tests of upgrading cut it short",
     "dag": "a read",
+    "dags": "a read",
     "dead_letter_ids": "a read",
     "dead_letters": "a read",
     "documents": "a read",
+    "ends": "a read",
     "find": "a read",
+    "find_ids": "a read",
     "get": "a read",
     "handed_in": "a read",
+    "histories": "a read",
     "history": "a read",
     "inbox": "a read",
     "kept_digests": "a read",
@@ -65,6 +69,8 @@ READS = {
     "questions": "a read",
     "rates": "a read",
     "read_journal": "a read",
+    "ready": "a read",
+    "spending": "a read",
     "standing": "a read",
     "stats": "a read",
     "type_slots": "a read",
@@ -581,9 +587,19 @@ def _reset(scene: Scene) -> Call:
     return lambda store: store.steer_breaker("default", "probed", "reset", None)
 
 
+@case("reassign", "somebody who is parked")
+def _reassign(scene: Scene) -> Call:
+    return lambda store: store.reassign(scene.tasks["parked-2"].id, "somebody")
+
+
 @case("reprioritise", "somebody who is parked")
 def _reprioritise(scene: Scene) -> Call:
     return lambda store: store.reprioritise(scene.tasks["parked-2"].id, 1)
+
+
+@case("retag", "somebody who is parked")
+def _retag(scene: Scene) -> Call:
+    return lambda store: store.retag(scene.tasks["parked-2"].id, ["new"], ["old"])
 
 
 # Agents
@@ -722,8 +738,8 @@ def _new_document(scene: Scene) -> Call:
 
 @case("write_document", "in the place of one that was read", again=errors.Conflict)
 def _next_document(scene: Scene) -> Call:
-    drive(scene.store.write_document("default", "note", "a", b"1"))
-    return lambda store: store.write_document("default", "note", "a", b"2", 1)
+    version = drive(scene.store.write_document("default", "note", "a", b"1"))
+    return lambda store: store.write_document("default", "note", "a", b"2", version)
 
 
 @case("write_document", "that goes")

@@ -74,6 +74,11 @@ async def cut_line() -> AsyncIterator[tuple[RemoteQueue, Queue, Cut]]:
     await queue.close()
 
 
+async def reassign_what_is_free(queue: RemoteQueue) -> Any:
+    [task] = (await queue.find(type="free")).items
+    return await queue.reassign(task.id, "somebody")
+
+
 REPEATED: dict[str, Callable[[RemoteQueue, Any], Awaitable[Any]]] = {
     "add": lambda queue, _: queue.add("more", {"n": 1}),
     "add_many": lambda queue, _: queue.add_many([NewTask("more"), NewTask("more")]),
@@ -92,6 +97,7 @@ REPEATED: dict[str, Callable[[RemoteQueue, Any], Awaitable[Any]]] = {
     "pause": lambda queue, _: queue.pause(type="x"),
     "register_agent": lambda queue, _: queue.register_agent("carl", max_concurrent=2),
     "set_priority": lambda queue, claim: queue.set_priority(claim.task.id, 7),
+    "reassign": lambda queue, _: reassign_what_is_free(queue),
     "stats": lambda queue, _: queue.stats(),
 }
 

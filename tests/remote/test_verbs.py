@@ -25,6 +25,7 @@ DERIVED = {
     "dag": "writes down a plan, which is submitted by add_dag",
     "events": "made of read_events, and waits for news",
     "fail": "made of settle",
+    "hear": "made of journal, get and record",
     "log": "made of record",
     "open_artifact": "made of artifact_stream",
     "receive": "webhooks come in at /in/NAME, as their senders send them",

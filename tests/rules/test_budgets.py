@@ -315,3 +315,7 @@ def test_an_agent_is_broke_until_the_last_of_its_used_up_budgets_begins_anew(
     ends: list[int | None], seconds: float | None
 ) -> None:
     assert budgets.broke_for_s(ends, 1_000_000) == seconds
+
+
+def test_a_budget_that_was_removed_meanwhile_stops_nobody() -> None:
+    assert budgets.broke_for_s([], 1_000_000) == 0

@@ -11,11 +11,11 @@ from dibs.rules import documents
 
 
 def test_a_version_counts_up_and_ends_with_the_document() -> None:
-    assert documents.next_version(0, None, "a", removes=False) == 1
-    assert documents.next_version(0, 0, "a", removes=False) == 1
-    assert documents.next_version(7, 7, "a", removes=False) == 8
-    assert documents.next_version(7, None, "a", removes=True) == 0
-    assert documents.next_version(0, None, "a", removes=True) == 0
+    assert documents.next_version(0, None, "a", removes=False, now=50) == 50
+    assert documents.next_version(0, 0, "a", removes=False, now=0) == 1
+    assert documents.next_version(7, 7, "a", removes=False, now=50) == 8
+    assert documents.next_version(7, None, "a", removes=True, now=50) == 0
+    assert documents.next_version(0, None, "a", removes=True, now=50) == 0
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_a_version_counts_up_and_ends_with_the_document() -> None:
 )
 def test_another_version_than_expected_is_a_conflict(version: int, expected: int, said: str) -> None:
     with pytest.raises(Conflict) as caught:
-        documents.next_version(version, expected, "a", removes=False)
+        documents.next_version(version, expected, "a", removes=False, now=50)
     assert (caught.value.message, caught.value.code, caught.value.field) == (said, "version_conflict", "expected")
 
 

@@ -110,3 +110,8 @@ def test_a_response_tells_by_its_status_and_headers() -> None:
 def test_an_error_made_to_be_slow_to_read_is_read_quickly() -> None:
     for hostile in ("try again in " + "1a " * 2_000, "ratelimit" + "-a" * 2_000, "exceed " * 700, "9" * 4_000):
         limits.recognise(f"rate limit {hostile}", NOW)
+
+
+def test_how_long_to_wait_is_read_from_any_text() -> None:
+    assert limits.wait_in("usage limit\nretry-after: 7166", NOW) == 7166.0
+    assert limits.wait_in("usage limit", NOW) is None

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from dibs.model.status import Status
 from dibs.model.task import Task
-from dibs.rules.matching import choose_model, may_serve, models_of
+from dibs.rules.matching import choose_model, may_be_given, may_serve, models_of
 
 LANE: dict[str, Any] = {"type": "code", "assignee": None, "requires": (), "models": ()}
 AGENT: dict[str, Any] = {"agent": "coder-1", "capabilities": (), "types": None, "offered_models": ()}
@@ -67,3 +68,10 @@ def test_fallback_models_take_over_after_the_second_attempt(attempts: int, model
 
 def test_without_fallback_models_the_models_stay() -> None:
     assert models_of(Task(id="task_1", type="code", models=("opus",), attempts=9)) == ("opus",)
+
+
+def test_only_what_nobody_works_on_can_be_given_to_somebody_else() -> None:
+    given = {status.value for status in Status if may_be_given(status, "ada")}
+    assert given == {"pending", "scheduled", "ready", "waiting", "retrying"}
+    assert may_be_given("ready", None)
+    assert not may_be_given("ready", "!ada")

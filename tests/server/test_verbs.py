@@ -97,6 +97,31 @@ def test_work_that_fails_is_tried_again_and_then_a_dead_letter_that_somebody_dec
     assert tell("POST", f"/v1/tasks/{ids[2]}/retry", {"payload": {"n": 2}, "delay": "1h"})["status"] == "scheduled"
 
 
+def test_tasks_are_found_in_words_and_changed_alike(tell: Teller) -> None:
+    ids = [tell.add("tidy", tags=["old"])["id"] for _ in range(3)]
+    assert tell("GET", "/v1/found/count?query=type:tidy") == {"count": 3, "more": False}
+    assert "type:" in str(tell("GET", "/v1/found/suggestions?query=ty"))
+    for verb, options in (("priority", {"priority": 7}), ("tags", {"add": ["new"], "remove": ["old"]})):
+        assert sorted(tell("POST", f"/v1/found/{verb}", {"query": "type:tidy", **options})["done"]) == sorted(ids)
+    assert tell("POST", f"/v1/tasks/{ids[0]}/tags", {"add": ["own"]})["tags"] == ["new", "own"]
+    given = tell("PUT", f"/v1/tasks/{ids[0]}/assignee", {"assignee": "ada"})
+    assert (given["assignee"], given["priority"]) == ("ada", 7)
+    assert len(tell("POST", "/v1/found/cancel", {"query": "type:tidy tag:new", "reason": "over"})["done"]) == 3
+    assert len(tell("POST", "/v1/found/retry", {"query": "type:tidy status:cancelled"})["done"]) == 3
+
+
+def test_a_queue_is_seen_from_above(tell: Teller) -> None:
+    dag = tell("POST", "/v1/dags", {"title": "From above", "tasks": [{"type": "above"}]})
+    assert dag["id"] in [each["id"] for each in tell("GET", "/v1/dags?text=above")["items"]]
+    [claim] = tell.claim("above")
+    tell("POST", f"/v1/tasks/{claim['task']['id']}/complete", {"fence": claim["fence"], "cost": 0.5})
+    assert claim["task"]["id"] in str(tell("GET", f"/v1/dags/{dag['id']}/attempts"))
+    assert "0.5" in str(tell("GET", "/v1/costs?by=type"))
+    assert set(tell("GET", "/v1/overview")) >= {"tasks", "questions", "dead_letters", "pace"}
+    told = tell("GET", f"/v1/events/recent?task={claim['task']['id']}")
+    assert "task.completed" in str(told)
+
+
 def test_work_is_given_back(tell: Teller) -> None:
     task = tell.add("given")
     tell.claim("given")
@@ -351,6 +376,11 @@ def test_the_store_is_looked_after(tell: Teller) -> None:
     assert isinstance(tell("GET", "/v1/upkeep/advice"), list)
     assert isinstance(tell("POST", "/v1/upkeep/duties"), dict)
     assert tell("POST", "/v1/upkeep/prune") == 0
+
+
+def test_a_browser_is_let_in_once(tell: Teller) -> None:
+    login = tell("POST", "/v1/logins", {"name": "laptop", "role": "viewer"})
+    assert (login["name"], login["role"], len(login["code"]) > 20) == ("laptop", "viewer", True)
 
 
 def test_no_verb_was_left_out() -> None:

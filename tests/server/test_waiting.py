@@ -19,6 +19,7 @@ from dibs.server.callers import Caller
 from dibs.server.lobby import Lobby
 from dibs.server.newsroom import Newsroom
 from dibs.server.settings import Settings
+from dibs.testing import FakeClock
 from tests.server.running import ADMIN, TOKENS, Running, in_loop, running
 
 if TYPE_CHECKING:
@@ -323,6 +324,45 @@ async def test_a_store_that_is_away_is_told_to_all_that_wait() -> None:
         assert [type(answer) for answer in answers] == [Unavailable, Unavailable]
         again, _ = await lobby.claim(queue, {"agent": "third"}, 1)
         assert len(again) == 1
+
+
+@in_loop
+async def test_that_agents_were_heard_of_wakes_nobody(tmp_path: Path) -> None:
+    """It was a commit like any other: two asked, were written down as heard of, and so woke the next two."""
+    asked: list[str] = []
+
+    class Counting:
+        def __init__(self, queue: Queue) -> None:
+            self.queue, self.store, self.project, self.due_in = queue, queue.store, queue.project, None
+
+        async def claim(self, **request: Any) -> Any:
+            asked.append(request["agent"])
+            return await self.queue.claim(**request)
+
+    async def calm() -> bool:
+        before = len(asked)
+        await asyncio.sleep(0.3)
+        return before == len(asked)
+
+    clock = FakeClock()
+    async with dibs.connect(f"sqlite:{tmp_path}/queue.db", clock=clock) as queue:
+        counting: Any = Counting(queue)
+        lobby = Lobby(Newsroom(queue.store), 100)
+        offers = [{"agent": f"agent-{number}", "types": ["code"]} for number in range(20)]
+        waiting = [asyncio.ensure_future(lobby.claim(counting, offer, 60)) for offer in offers]
+        await waits(lobby, 20)
+        await queue.add("test")
+        await until(calm)
+        clock.advance(20)
+        asked.clear()
+        await queue.add("test")
+        await until(calm)
+        assert 2 <= len(asked) <= 4, asked
+        task = await queue.add("code")
+        done, _ = await asyncio.wait(waiting, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+        assert [claim.task.id for each in done for claim in each.result()[0]] == [task.id]
+        lobby.close()
+        await asyncio.gather(*waiting)
 
 
 @in_loop

@@ -68,6 +68,12 @@ SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
     "no_question": (["q"], NotFound, "There is no question q.", "question_id"),
     "no_task": (["t"], NotFound, "There is no task t.", None),
     "no_task_or_dag": (["x"], NotFound, "There is no task or dag x.", None),
+    "not_reassigned": (
+        ["t", "running", None],
+        IllegalTransition,
+        "Task t is running: it can be given to others once nobody holds it.",
+        None,
+    ),
     "over_timeout": (
         ["t", 3, 1.5],
         LeaseLost,
@@ -114,6 +120,12 @@ SAID: dict[str, tuple[list[Any], type[DibsError], str, str | None]] = {
         Moved,
         "Everything moved from here: connect to sqlite:there.db.",
         None,
+    ),
+    "too_many_tags": (
+        [[f"tag-{number}" for number in range(101)]],
+        Invalid,
+        "A task has at most 100 tags; this one would have 101.",
+        "add",
     ),
     "waited_child": (
         ["c", "p"],

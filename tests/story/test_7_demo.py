@@ -8,7 +8,9 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
+from urllib.request import urlopen
 
 import pytest
 from rich.console import Console
@@ -179,3 +181,32 @@ def test_a_store_inside_the_process_is_refused(tmp_path: Path) -> None:
     _, err = playing.communicate(timeout=30)
     assert playing.returncode != 0
     assert "memory:" in err
+
+
+def test_with_its_dashboard_agents_go_on_working_until_it_is_stopped(tmp_path: Path) -> None:
+    process = demo(tmp_path, "--serve", "--pace", "0.1")
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        address = first.removeprefix("The dashboard: ").strip().partition("/login")[0]
+        lines = [first]
+        while "Ctrl-C ends it" not in lines[-1]:
+            lines.append(process.stdout.readline())
+            assert lines[-1], "".join(lines)
+        store = next(line for line in lines if "export DIBS_URL=" in line).partition("=")[2].strip()
+        with connect_sync(store) as queue, urlopen(f"{address}/healthz", timeout=30) as answer:
+            assert answer.status == 200
+            # Somebody is asked something, sooner or later: there is always something to see.
+            while not queue.inbox():
+                assert process.poll() is None
+                time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+        with connect_sync(store) as queue:
+            assert queue.find(status="waiting").items == []
+        assert workers_of(tmp_path) == []
+        with pytest.raises(OSError):
+            urlopen(f"{address}/healthz", timeout=5)
+    finally:
+        process.kill()
+        process.communicate()

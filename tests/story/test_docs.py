@@ -6,7 +6,9 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 
+from dibs.a2a.offer import offer_of
 from dibs.cli.catalogue import NESTED, names
 from tests.story.blocks import ROOT, blocks, check_session
 
@@ -37,6 +39,18 @@ def test_the_program_of_the_page_on_judges_runs(shell: Shell) -> None:
     [program] = blocks(DOCS / "judges.md", "python")
     (shell.folder / "judges.py").write_text(program)
     assert shell.run("python judges.py").stdout.endswith("tea for me\n")
+
+
+def test_the_program_of_the_page_on_frameworks_runs(shell: Shell) -> None:
+    [program] = blocks(DOCS / "frameworks.md", "python")
+    (shell.folder / "frameworks.py").write_text(program)
+    assert shell.run("python frameworks.py").stdout == "Acme sells anvils. 2 model calls\n"
+
+
+def test_the_offer_of_the_page_on_a2a_is_one() -> None:
+    [written] = blocks(DOCS / "a2a.md", "yaml")
+    offer = offer_of(yaml.safe_load(written))
+    assert (offer.default, offer.skills["research"].text) == ("research", "topic")
 
 
 def test_the_programs_of_the_handler_page_run(shell: Shell) -> None:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dibs
+from tests.server.running import in_loop
 
 if TYPE_CHECKING:
     from tests.story.shell import Shell
@@ -54,6 +61,89 @@ def test_a_dead_letter_is_looked_into(shell: Shell) -> None:
     found = json.loads(shell.run("dibs claim --agent ada --wait 10s --json").stdout)["task"]
     assert (found["type"], found["title"], found["tags"]) == ("investigate", "Why did Parse it fail?", ["of:code"])
     assert found["payload"] == {"task": claim["task"]["id"], "error": "no such module", "was": {"n": 7}}
+
+
+def test_a_goal_is_taken_apart_and_grows_while_it_runs(shell: Shell) -> None:
+    shutil.copy(EXAMPLES / "orchestrator.py", shell.folder)
+    dag = shell.run("python orchestrator.py a landing page for Acme").stdout.strip()
+    # Whoever does not know whether it was submitted says it again.
+    assert shell.run("python orchestrator.py a landing page for Acme").stdout.strip() == dag
+    added = shell.run(f"python orchestrator.py --more {dag} also in German").stdout.split()
+    shell.run("dibs worker orchestrator:app --drain")
+    assert shell.run(f"dibs wait {dag} --timeout 5s").stdout == "completed\n"
+
+    tasks = json.loads(shell.run(f"dibs dag show {dag} --json").stdout)["tasks"]
+    kinds = ["deploy", "design", "implement", "implement", "implement", "requirements", "research", "research"]
+    assert sorted(task["type"] for task in tasks) == kinds
+    [deploy] = [task for task in tasks if task["type"] == "deploy"]
+    assert set(added) <= set(deploy["depends_on"])
+    assert deploy["output"] == {"shipped": "a landing page for Acme", "parts": 4}
+    [needs] = [task for task in tasks if task["type"] == "requirements"]
+    [spawned] = [task for task in tasks if task["parent_id"] == needs["id"]]
+    assert needs["output"] == {"from": ["design", "research"], "and": spawned["output"]}
+
+
+def test_a_plan_that_nobody_can_do_is_refused() -> None:
+    orchestrator = _load("orchestrator.py")
+    with pytest.raises(ValueError, match="nobody does those"):
+        orchestrator.tasks_of('[{"ref": "a", "type": "rm", "what": "everything"}]')
+
+
+@in_loop
+async def test_the_buyer_asks_before_it_buys() -> None:
+    app = _load("pydantic_ai_buyer.py").app
+    async with dibs.connect("memory:") as queue:
+        task = await queue.add("buy", {"prompt": "a chair and a table"})
+        await _worked(app, queue)
+        [question] = await queue.inbox()
+        assert question.question == "May I spend 320 euros?"
+        await queue.answer(question, True)
+        await _worked(app, queue)
+        bought = await queue.get(task.id)
+        assert (bought.status, bought.output) == ("completed", "A chair and a table were bought.")
+        # Three model calls in two runs: none of them twice.
+        assert (bought.tokens_in, bought.turns) == (300, 3)
+
+
+@in_loop
+async def test_the_help_desk_hands_over() -> None:
+    app = _load("openai_agents_desk.py").app
+    async with dibs.connect("memory:") as queue:
+        task = await queue.add("help", {"prompt": "My invoice 17 is wrong."})
+        await _worked(app, queue)
+        helped = await queue.get(task.id)
+        assert (helped.status, helped.output) == ("completed", "It is 170 euros, as agreed.")
+        assert helped.tokens_in == 150
+
+
+@in_loop
+async def test_the_report_waits_for_a_word_and_goes_on() -> None:
+    app = _load("langgraph_report.py").app
+    async with dibs.connect("memory:") as queue:
+        task = await queue.add("report", {"topic": "tea"})
+        await _worked(app, queue)
+        [question] = await queue.inbox()
+        assert question.question == "Is this good? All about tea."
+        await queue.answer(question, True)
+        await _worked(app, queue)
+        report = await queue.get(task.id)
+        assert (report.status, report.output["report"]) == ("completed", "All about tea.")
+        assert (report.tokens_in, report.turns) == (30, 1)
+
+
+def _load(file: str) -> Any:
+    """An example as a module: what it imports takes longer than what it does."""
+    spec = spec_from_file_location(f"example_{file.removesuffix('.py')}", EXAMPLES / file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+async def _worked(app: dibs.App, queue: Any) -> None:
+    async with dibs.Worker(app, queue, agent="ada") as worker:
+        await worker.drain()
 
 
 def test_every_example_is_listed_and_run() -> None:

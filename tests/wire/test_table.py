@@ -22,6 +22,7 @@ SAID_OTHERWISE = {
     "renew_with": "renew_many says it",
     "settle": "settle_outcomes says how the claims ended; what follows is decided by the server",
     "artifact_stream": "open_artifact says it",
+    "hear": "journal, look_up and record say it: an answer that was lost is not the only one then",
     "events": "read_events says it a page at a time, and /v1/events as a stream",
     "dag": "add_dag says it, once it is written down",
     "close": "there is nothing to close",
@@ -34,7 +35,7 @@ NOT_OF_THE_QUEUE = {
 """What only a client needs, or what a version is asked for with."""
 NOT_SENT = {"connection", "known"}
 """Parameters that cannot be sent: what is at hand in the process only."""
-WHO_ASKS = ("create_token", "revoke_token", "rotate_token")
+WHO_ASKS = ("create_login", "create_token", "revoke_token", "rotate_token")
 """Who does these is known from the token."""
 SENT_BESIDE = {
     "complete": {"judged", "refusal"},

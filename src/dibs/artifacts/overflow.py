@@ -179,6 +179,16 @@ class Overflow:
         _fill(task)
         return task
 
+    async def reassign(self, task_id: str, assignee: str | None) -> Task:
+        task = await self.within.reassign(task_id, assignee)
+        _fill(task)
+        return task
+
+    async def retag(self, task_id: str, add: Sequence[str], remove: Sequence[str]) -> Task:
+        task = await self.within.retag(task_id, add, remove)
+        _fill(task)
+        return task
+
     async def artifacts(self, dag_id: str, names: Sequence[str] = ()) -> list[Artifact]:
         return [artifact for artifact in await self.within.artifacts(dag_id, names) if artifact.name != KEPT_AS]
 

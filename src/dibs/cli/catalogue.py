@@ -15,8 +15,11 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     (
         "Do work",
         (
-            ("run", "host", "make any command an agent: dibs run --type code -- CMD {prompt}"),
+            ("run", "host", "make a coding agent, or any command, an agent of the queue"),
             ("worker", "host", "run the handlers of a Python app"),
+            ("mcp", "mcp", "serve the queue to an agent that speaks MCP, on stdio"),
+            ("init", "init", "make a project ready for agents: AGENTS.md, a skill, MCP"),
+            ("prime", "init", "print the rules for an agent, in few words"),
         ),
     ),
     (
@@ -50,6 +53,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("top", "top", "a live view of everything"),
             ("gates", "pausing", "what is closed: pauses, breakers, rate limits, full types"),
             ("tail", "follow", "events as they happen"),
+            ("transcript", "transcript", "what an agent says and does, live; all that it said"),
             ("wait", "follow", "until a task or dag has ended"),
         ),
     ),
@@ -71,6 +75,8 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("escalation", "escalation", "what follows when tasks keep failing: reassign, ask …"),
             ("hook", "hook", "who is told what happens: webhooks, a chat, mail"),
             ("priority", "steer", "change how urgent a task is"),
+            ("tag", "steer", "give a task tags, or take them away"),
+            ("reassign", "steer", "say which agent a task is for"),
             ("link", "steer", "make a task wait for others"),
             ("budget", "budget", "what may be spent, by type, user, dag or agent; per day"),
             ("rate", "rate", "how many tasks of a type are handed out in a time"),
@@ -82,6 +88,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         "Let others in",
         (
             ("token", "token", "who may use a server, and for what: add, list, revoke, rotate"),
+            ("login-link", "login", "a link that opens the dashboard, and works once"),
             ("audit", "audit", "what was done to tokens and settings, and what was refused"),
         ),
     ),

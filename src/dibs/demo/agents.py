@@ -38,9 +38,11 @@ async def work(
     dig: dict[str, str] | None = None,
     failures: int = 0,
     lingers: bool = False,
+    asks: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Pretend to do a task in as many parts as there are notes."""
     draft = await ctx.step("first draft", _first_draft, ctx)
+    answer = None if asks is None else await ctx.ask(**asks)
     await ctx.step("the work", _carry_out, ctx, seconds, cost, notes, failures, lingers)
     found = None
     if dig is not None:
@@ -50,7 +52,7 @@ async def work(
         )
         found = child.output
     _write(ctx, ledger.DONE)
-    return {"by": ctx.agent, "draft": draft, "inputs": sorted(ctx.inputs), "found": found}
+    return {"by": ctx.agent, "draft": draft, "inputs": sorted(ctx.inputs), "found": found, "answer": answer}
 
 
 async def _carry_out(ctx: Context, seconds: float, cost: float, notes: list[str], failures: int, lingers: bool) -> None:

@@ -10,6 +10,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from dibs.demo import landing_page, ledger
 from dibs.demo.fleet import Fleet
 from dibs.demo.look import console, usd
 from dibs.demo.scene import Happening, Scene, happening
+from dibs.demo.serving import Server, go_on
 from dibs.demo.summary import Summary, summarize
 from dibs.demo.view import View, view_for_this_terminal
 from dibs.errors import DibsError, Invalid
@@ -72,10 +74,13 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--url", help="play on this store instead of a fresh file; not memory:")
     parser.add_argument("--json", action="store_true", help="no view; the figures as JSON at the end")
+    parser.add_argument("--serve", action="store_true", help="with the dashboard, until Ctrl-C")
     parser.add_argument("--pace", type=float, default=1.0, help="how long the pretended work takes; default 1")
     options = parser.parse_args(argv)
     if options.url and options.url.startswith("memory:"):
         raise Invalid("the demo's agents are separate processes: they cannot share a memory: store.", field="url")
+    if options.serve and options.json:
+        raise Invalid("--serve goes on until it is stopped: leave out --json.", field="serve")
     if not 0 <= options.pace <= 2:
         raise Invalid("pace must be between 0 and 2.", field="pace")
     return options
@@ -89,22 +94,42 @@ def _run(options: argparse.Namespace, folder: str) -> int:
     url = options.url or f"sqlite:{os.path.join(folder, 'demo.db')}"
     prefix = f"demo-{secrets.token_hex(3)}." if options.url else ""
     view = View() if options.json else view_for_this_terminal()
-    with connect_sync(url) as queue:
-        with Fleet(queue.url, folder=folder, pace=options.pace, prefix=prefix) as fleet, view:
+    with connect_sync(url) as queue, ExitStack() as served:
+        server = served.enter_context(Server(queue.url, folder)) if options.serve else None
+        if server is not None:
+            _show_the_way(server)
+        with Fleet(queue.url, folder=folder, pace=options.pace, prefix=prefix) as fleet:
             play = Play(queue, fleet, view, prefix)
             try:
-                dag, seconds = play.run()
+                with view:
+                    dag, seconds = play.run()
             except BaseException:
                 if options.url:
                     # On a store of their own, people shall not find tasks that nobody will ever do.
                     queue.cancel(play.dag_id, reason="the demo was stopped")
                 raise
-        summary = summarize(queue, dag, ledger.read(fleet.ledger), planned=play.planned, seconds=seconds)
+            summary = summarize(queue, dag, ledger.read(fleet.ledger), planned=play.planned, seconds=seconds)
+            if server is not None:
+                _print(summary, play, log=fleet.log)
+                _show_the_way(server, again=True)
+                go_on(queue, fleet, prefix)
+                return 1 if summary.problems else 0
     if options.json:
         sys.stdout.write(encode(summary).decode() + "\n")
     else:
         _print(summary, play, log=fleet.log)
     return 1 if summary.problems else 0
+
+
+def _show_the_way(server: Server, *, again: bool = False) -> None:
+    """Where the dashboard is; the link works once, so the second time it is only where."""
+    said = f"The dashboard: {server.url}" if again or server.login is None else f"The dashboard: {server.login}"
+    surface = console()
+    surface.print(said, style="bold", soft_wrap=True)
+    if again:
+        surface.print("The agents go on working; Ctrl-C ends it.", soft_wrap=True)
+    elif server.login is not None:
+        surface.print("That link logs you in, once, within ten minutes.", soft_wrap=True)
 
 
 class Play:
@@ -212,6 +237,7 @@ def _print(summary: Summary, play: Play, *, log: str) -> None:
     say(f"  {dibs} tree {summary.dag_id}")
     say(f"  {dibs} ls")
     say(f"  {dibs} tail --no-follow")
+    say(f"  {dibs} up            # the dashboard on it; or all of this with it: {dibs} demo --serve")
     say(f'  unset DIBS_URL; {dibs} add research "What is CORS?"')
 
 

@@ -7,6 +7,9 @@ from datetime import datetime
 from msgspec import Struct, field
 
 from dibs.model.agent import AgentStatus
+from dibs.model.attempt import Attempt
+from dibs.model.dag import Dag
+from dibs.model.event import Event
 from dibs.model.task import Task
 
 
@@ -79,6 +82,32 @@ class Lane(Struct, kw_only=True):
     slots: int | None = None
     """How many tasks of its type may be held at once, and how many are; None: any number."""
     held: int | None = None
+    wait_p50_s: float | None = None
+    wait_p95_s: float | None = None
+    """How long those that were completed lately had waited for their first claim."""
+    per_minute: list[int | None] | None = None
+    """How many were completed in each minute, up to this one; None: that was not looked at."""
+
+
+class DagPage(Struct, kw_only=True):
+    """Some dags, without tasks and edges. `cursor` continues (None on the last page)."""
+
+    items: list[Dag] = field(default_factory=list)
+    cursor: str | None = None
+
+
+class EventPage(Struct, kw_only=True):
+    """Some events, the last one first. `before` continues (None: there are no older ones)."""
+
+    items: list[Event] = field(default_factory=list)
+    before: int | None = None
+
+
+class TaskAttempts(Struct, kw_only=True):
+    """A task, and every claim of it that ended, oldest first."""
+
+    task_id: str
+    attempts: list[Attempt] = field(default_factory=list)
 
 
 class TypeSlots(Struct, kw_only=True):

@@ -25,9 +25,10 @@ VERBS: dict[str, tuple[str, ...]] = {
     "audit": ("audit", "verify_audit", "prune_audit"),
     "budgets": ("budgets", "set_budget", "raise_budget", "remove_budget"),
     "claims": ("start", "renew", "ask_under"),
-    "dags": ("get_dag",),
+    "dags": ("dags", "dag_attempts", "get_dag"),
     "deadletters": ("dead_letters", "dead_letter_ids", "review", "review_many"),
-    "events": ("read_events", "stats", "metrics"),
+    "events": ("read_events", "stats", "metrics", "overview", "costs", "recent_events"),
+    "found": ("count", "suggest", "cancel_found", "retry_found", "set_priority_found", "tag_found"),
     "gates": (
         *("gates", "pause", "resume", "breakers", "set_breaker", "open_breaker", "close_breaker", "reset_breaker"),
         *("locks", "set_slots", "type_slots", "rates", "set_rate", "remove_rate"),
@@ -42,8 +43,11 @@ VERBS: dict[str, tuple[str, ...]] = {
         *("schedules", "get_schedule", "add_schedule", "next_runs"),
         *("pause_schedule", "resume_schedule", "remove_schedule"),
     ),
-    "tasks": ("find", "get", "why", "history", "judges_of", "cancel", "retry", "link", "set_priority"),
-    "tokens": ("tokens", "create_token", "revoke_token", "rotate_token"),
+    "tasks": (
+        *("find", "get", "why", "history", "judges_of"),
+        *("cancel", "retry", "link", "reassign", "set_priority", "tag"),
+    ),
+    "tokens": ("tokens", "create_token", "revoke_token", "rotate_token", "create_login"),
     "triggers": (
         *("triggers", "get_trigger", "add_trigger", "pause_trigger", "resume_trigger", "remove_trigger"),
         "preview_trigger",

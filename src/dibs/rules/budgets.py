@@ -207,7 +207,8 @@ def broke_for_s(ends: Sequence[int | None], now: int) -> float | None:
     instants = [at for at in ends if at is not None]
     if len(instants) < len(ends):
         return None
-    return max(0.0, (max(instants) - now) / 1_000_000)
+    # Whoever looked without a transaction may find that somebody has raised or removed it meanwhile.
+    return max(0.0, (max(instants, default=now) - now) / 1_000_000)
 
 
 def overdrawn(limit: int, spent: int, shares: Iterable[tuple[int, int | None]]) -> bool:

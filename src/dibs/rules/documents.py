@@ -27,14 +27,18 @@ def check(kind: object, name: object, body: object, expected: object) -> None:
         validation.whole(expected, "expected", 0, MAX_VERSION)
 
 
-def next_version(version: int, expected: int | None, name: str, *, removes: bool) -> int:
+def next_version(version: int, expected: int | None, name: str, *, removes: bool, now: int) -> int:
     """The version after a write; 0: there is none any more. `version` is what is there now, 0 for nothing.
+
+    The first version is the time: who still knows one that was removed cannot take a later one for it.
 
     Raises Conflict (code `version_conflict`) if that is not what was expected.
     """
     if expected is not None and expected != version:
         raise changed_meanwhile(name, version, expected)
-    return 0 if removes else version + 1
+    if removes:
+        return 0
+    return version + 1 if version else max(now, 1)
 
 
 def changed_meanwhile(name: str, version: int, expected: int) -> Conflict:

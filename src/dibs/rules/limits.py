@@ -74,6 +74,11 @@ def of_response(status: int, headers: Mapping[str, str], now: int) -> Limit | No
     return Limit(_retry_after("\n".join(f"{name}: {value}" for name, value in headers.items()), now / 1_000_000))
 
 
+def wait_in(text: str, now: int) -> float | None:
+    """In how many seconds to come back, as a text or its headers say, whatever else it tells of."""
+    return _retry_after(text[:MAX_SCANNED], now / 1_000_000)
+
+
 def _retry_after(text: str, now_s: float) -> float | None:
     """What a provider says of when to come back: the header made for it, else its words, else when its counters start
     anew (the last of them)."""

@@ -53,6 +53,14 @@ def models_of(task: Task) -> tuple[str, ...]:
     return task.fallback_models if uses_fallback(task.fallback_models, task.attempts) else task.models
 
 
+def may_be_given(status: str, assignee: str | None) -> bool:
+    """Whether a task can be given to somebody else: nobody works on it, nothing of it is being judged, it has not
+    ended; and it is not one that its author must not get."""
+    if assignee is not None and assignee.startswith(ANYBODY_BUT):
+        return False
+    return status in ("pending", "scheduled", "ready", "waiting", "retrying")
+
+
 def uses_fallback(fallback_models: Collection[str], attempts: int) -> bool:
     """Whether the fallback models apply after so many counted attempts."""
     return bool(fallback_models) and attempts >= FALLBACK_AFTER

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from dibs.errors import Denied
 from dibs.model.role import Role
+from dibs.server import cookies
 from dibs.server.refusing import WrongMethod
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class Admission:
     async def admit(self, scope: Scope, act: str, roles: frozenset[Role]) -> Caller:
         """Whose request this is, if one of these roles; it is in the scope from then on. Raises Denied or Busy."""
         secret = secret_of(scope)
+        if cookies.BY_COOKIE in scope:
+            cookies.refuse_others(scope)
         caller = None if secret is None else await self._authority.identify(secret)
         if caller is None:
             code = "no_token" if secret is None else "unknown_token"
@@ -80,8 +83,14 @@ def refuse_unguarded(app: Litestar) -> None:
 
 
 def secret_of(scope: Scope) -> str | None:
-    """The token of a request; None if there is none, or more than one."""
+    """The token of a request: what it is authorised by, else what its cookie holds (then the scope says so). None if
+    there is none, or more than one."""
     found = [value for name, value in scope["headers"] if name == b"authorization"]
+    if not found:
+        kept = cookies.secret_of(scope)
+        if kept is not None:
+            scope[cookies.BY_COOKIE] = True  # type: ignore[literal-required]
+        return kept
     if len(found) != 1 or found[0][: len(_SCHEME)].lower() != _SCHEME:
         return None
     secret = found[0][len(_SCHEME) :].strip()

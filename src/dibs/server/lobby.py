@@ -32,6 +32,7 @@ EVERY_S = 15.0
 """How long an agent waits at most without having asked."""
 SHORTEST_S = 0.05
 EVENTS = 500
+_GIVEN = ("task.ready", "task.reassigned")
 
 Offer = tuple[Any, ...]
 
@@ -154,6 +155,7 @@ class Lobby:
                 if await self._until_news():
                     self._seen = await self._newsroom.number()
                     await self._serve()
+                    await self._skip_own_steps()
         except Exception as error:
             for waiting in self._everybody():
                 if not waiting.future.done():
@@ -201,6 +203,14 @@ class Lobby:
                 samples += claims.reason is None
                 if group and group[0] is waiting:
                     group.rotate(-1)
+
+    async def _skip_own_steps(self) -> None:
+        """That agents were heard of is written, too, and is no reason to ask again: two ask, which would let two others
+        ask, and so on through everybody who waits. What matters to anybody has an event."""
+        if self._last_seq is not None:
+            number = await self._newsroom.number()
+            if await self._newsroom.store.last_seq() == self._last_seq:
+                self._seen = number
 
     async def _ask(self, waiting: Waiting) -> Claims:
         waiting.asking = True
@@ -259,7 +269,7 @@ class Lobby:
         if len(events) == EVENTS or events[0].type == "gap":
             return None
         named = {event.agent for event in events if event.agent is not None}
-        ready = [event.task_id for event in events if event.type == "task.ready" and event.task_id is not None]
+        ready = [event.task_id for event in events if event.type in _GIVEN and event.task_id is not None]
         found = await store.get(ready, listed=True) if ready else []
         meant = {task.assignee for task in found if task is not None and task.assignee is not None}
         # An assignee that is nobody who waits may be a type of agents, or everybody but one.

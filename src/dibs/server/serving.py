@@ -25,20 +25,23 @@ from dibs.server.accounting import Accounting
 from dibs.server.app import create_app
 from dibs.server.authority import StoreAuthority
 from dibs.server.delivering import Delivering
+from dibs.server.door import Door
 from dibs.server.mailing import Mailer, MailServer, parse_server
 from dibs.server.metering import Meter
 from dibs.server.origins import Origins, hosts_of
+from dibs.server.pages import is_built
 from dibs.server.readiness import Readiness
-from dibs.server.routes import health, metrics
+from dibs.server.routes import health, login, metrics, pages
 from dibs.server.scraping import Scraping
 from dibs.server.sending import Sender
-from dibs.server.welcoming import first_token, keep_local_token
+from dibs.server.welcoming import first_login, first_token, keep_local_token
 from dibs.stores import shown
 from dibs.watching import FileWatcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
+    from dibs.a2a.offer import Offer
     from dibs.queue import Queue
     from dibs.rules.addresses import Target
     from dibs.server.accounting import App
@@ -57,7 +60,8 @@ AGAIN_S = 1.0
 
 class Options(Struct, frozen=True, kw_only=True):
     """How to serve. `url` is the store, as for `dibs.connect`; `allow_targets` are the private addresses that webhooks
-    may go to, `smtp` is the server for mail."""
+    may go to, `smtp` is the server for mail, `a2a` a file that says what is offered to other agents. `mcp_patience_s`:
+    how long what an MCP client claimed is renewed after it was last heard of."""
 
     url: str | None = None
     host: str = DEFAULT_HOST
@@ -68,14 +72,19 @@ class Options(Struct, frozen=True, kw_only=True):
     allow_targets: tuple[str, ...] = ()
     smtp: str | None = None
     mail_from: str | None = None
+    a2a: str | None = None
     drain_s: float = DRAIN_S
+    mcp_patience_s: float | None = None
 
 
 class Started(Struct, frozen=True, kw_only=True):
-    """A server that answers: where, and on its first start the one token that may do everything."""
+    """A server that answers: where, and on its first start the one token that may do everything, and a link that logs a
+    browser in. `dashboard`: whether there is one."""
 
     url: str
     token: str | None = None
+    login: str | None = None
+    dashboard: bool = False
 
 
 def serve(options: Options, on_start: Callable[[Started], None]) -> int:
@@ -83,9 +92,10 @@ def serve(options: Options, on_start: Callable[[Started], None]) -> int:
     logs.set_up(options.log_format)
     targets = [parse_target(target, "allow_targets") for target in options.allow_targets]
     mail = None if options.smtp is None else parse_server(options.smtp, options.mail_from)
+    offer = None if options.a2a is None else _read_offer(options.a2a)
     listener = _listen(options.host, options.port)
     with listener, asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(options, listener, targets, mail, on_start))
+        return runner.run(_serve(options, listener, targets, mail, offer, on_start))
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -135,12 +145,13 @@ async def _serve(
     listener: socket.socket,
     targets: Sequence[Target],
     mail: MailServer | None,
+    offer: Offer | None,
     on_start: Callable[[Started], None],
 ) -> int:
     async with connect(options.url) as queue:
         sender = Sender(targets)
         try:
-            return await _Process(options, listener, queue, sender, Mailer(mail, targets)).run(on_start)
+            return await _Process(options, listener, queue, sender, Mailer(mail, targets), offer).run(on_start)
         finally:
             await sender.close()
 
@@ -155,22 +166,38 @@ class _Server(uvicorn.Server):
 class _Process:
     """Everything that runs in a server's process."""
 
-    def __init__(self, options: Options, listener: socket.socket, queue: Queue, sender: Sender, mailer: Mailer) -> None:
+    def __init__(
+        self,
+        options: Options,
+        listener: socket.socket,
+        queue: Queue,
+        sender: Sender,
+        mailer: Mailer,
+        offer: Offer | None = None,
+    ) -> None:
         self._options = options
         self._listener = listener
         self._queue = queue
         self._sender = sender
         self._mailer = mailer
+        self._offer = offer
         self._url = _url(options.host, listener)
         self._keeper = Keeper(queue)
         self._meter = Meter()
+        self._door = Door() if options.mcp_patience_s is None else Door(patience_s=options.mcp_patience_s)
         self._signals = 0
 
     async def run(self, on_start: Callable[[Started], None]) -> int:
         authority = StoreAuthority(self._queue)
         token = await first_token(self._queue)
+        link = await first_login(self._queue, self._url) if token is not None and is_built() else None
         await keep_local_token(self._queue, authority, self._url)
-        app = create_app(self._queue, authority=authority, routers=(health.router, metrics.router))
+        routers = [health.router, login.router, metrics.router, pages.router, self._door.handler]
+        if self._offer is not None:
+            from dibs.server.routes import a2a
+
+            routers.append(a2a.router_of(self._offer, self._url))
+        app = self._door.app = create_app(self._queue, authority=authority, routers=routers)
         self._desk: Desk = app.state.desk
         scraping = Scraping(self._queue, self._meter, self._keeper)
         app.state.readiness = Readiness(self._queue, self._keeper, lambda: self._signals > 0)
@@ -197,13 +224,14 @@ class _Process:
         serving = asyncio.create_task(self._server.serve(sockets=[self._listener]), name="dibs-serving")
         try:
             await self._until_answering(serving)
-            on_start(Started(url=self._url, token=token))
+            on_start(Started(url=self._url, token=token, login=link, dashboard=is_built()))
             log.info("serving %s at %s", shown(self._queue.url), self._url)
             await serving
         finally:
             for chore in chores:
                 chore.cancel()
             await asyncio.gather(*chores, return_exceptions=True)
+            await self._door.close()
             await scraping.end()
             await self._desk.streams.feed.close()
             await authority.close()
@@ -213,11 +241,16 @@ class _Process:
     def _chores(self) -> dict[str, Callable[[], Coroutine[None, None, None]]]:
         """What runs beside the requests."""
         delivering = Delivering(self._queue, self._desk.streams.feed, self._sender, self._mailer)
-        return {
+        chores = {
             "keeper": self._keeper.run,
             "delivering": delivering.run,
             "watching": FileWatcher(self._queue).run,
         }
+        if self._offer is not None:
+            from dibs.a2a.pushing import Pushing
+
+            chores["a2a"] = Pushing(self._queue, self._sender.post, self._offer.url or self._url).run
+        return chores
 
     async def _until_answering(self, serving: asyncio.Task[None]) -> None:
         while not self._server.started:
@@ -231,11 +264,18 @@ class _Process:
         if self._signals == 1:
             log.info("leaving: what runs is finished; signal again to end at once")
             self._desk.let_go()
+            self._door.let_go()
             self._server.should_exit = True
         else:
             self._server.force_exit = True
             for task in self._server.server_state.tasks:
                 task.cancel()
+
+
+def _read_offer(path: str) -> Offer:
+    from dibs.a2a.offer import read_offer
+
+    return read_offer(path)
 
 
 async def _kept_up(name: str, run: Callable[[], Coroutine[None, None, None]]) -> None:

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from dibs.errors import Denied
 from dibs.model.role import Role
+from dibs.rules.query import terms
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,10 +20,14 @@ if TYPE_CHECKING:
 _BODIES = ("payload", "output")
 
 
-def refuse_search(caller: Caller, text: object) -> None:
+def refuse_search(caller: Caller, text: object, query: object = None) -> None:
     """What an agent may not see it may not search either."""
-    if text is not None and caller.role is Role.AGENT:
+    if caller.role is not Role.AGENT:
+        return
+    if text is not None:
         raise Denied("An agent's token may not search in payloads and outputs; leave text out.", field="text")
+    if isinstance(query, str) and any(not term.operator for term in terms(query)):
+        raise Denied("An agent's token may not search in payloads and outputs; write key:value.", field="query")
 
 
 def spared(caller: Caller, tasks: Iterable[Task]) -> list[Task]:

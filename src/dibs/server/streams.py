@@ -63,6 +63,11 @@ class Streams:
         """Whether no more are kept at once."""
         return self._open.total() >= self._most or self._closing.is_set()
 
+    @property
+    def is_closing(self) -> bool:
+        """Whether the server is about to leave."""
+        return self._closing.is_set()
+
     def has_enough(self, caller: str) -> bool:
         """Whether one caller has as many as they may."""
         return self._open[caller] >= self._most_of_one
@@ -109,7 +114,7 @@ class Streams:
                         now = time.monotonic()
                         if now >= ends:
                             return
-                        await self._rest(place, min(HEARTBEAT_S - (now - told), ends - now))
+                        await self.rest(place, min(HEARTBEAT_S - (now - told), ends - now))
                     place = end
         finally:
             self._open[caller] -= 1
@@ -124,7 +129,7 @@ class Streams:
             await asyncio.sleep(PAUSE_S)
             return [], place
 
-    async def _rest(self, place: int, timeout_s: float) -> None:
+    async def rest(self, place: int, timeout_s: float) -> None:
         """Until there is something, or it is time for a sign of life, or for leaving."""
         waiting = [
             asyncio.ensure_future(self.feed.wait(place, max(timeout_s, 0.0))),

@@ -43,6 +43,12 @@ async def first_token(queue: Queue) -> str | None:
     return token.secret
 
 
+async def first_login(queue: Queue, url: str) -> str:
+    """A link to the dashboard for whoever starts the first server: it logs one browser in, once."""
+    login = await queue.create_login(ADMIN, role=Role.ADMIN, by=BY)
+    return f"{url}/login?once={login.code}"
+
+
 async def keep_local_token(queue: Queue, authority: Authority, url: str) -> None:
     """See to it that the shell on this machine needs no token for the server at this URL."""
     if localtokens.path_of(url) is None:

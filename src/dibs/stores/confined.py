@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dibs.stores.agents import Registration
     from dibs.stores.contract import Store
     from dibs.stores.deadletters import DeadFilter
+    from dibs.stores.overseen import DagFilter, Dags
     from dibs.stores.values import (
         Ask,
         Asked,
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         Draft,
         Entry,
         Filter,
+        Found,
         Inserted,
         Insertion,
         Renewal,
@@ -410,6 +412,14 @@ class Confined:
         await self._check_task(task_id)
         return await self._within.reprioritise(task_id, priority)
 
+    async def reassign(self, task_id: str, assignee: str | None) -> Task:
+        await self._check_task(task_id)
+        return await self._within.reassign(task_id, assignee)
+
+    async def retag(self, task_id: str, add: Sequence[str], remove: Sequence[str]) -> Task:
+        await self._check_task(task_id)
+        return await self._within.retag(task_id, add, remove)
+
     async def set_ladder(self, project: str, scope: str, ladder: str | None) -> bool:
         self._check_project(project)
         kind, _, name = scope.partition(":")
@@ -455,8 +465,11 @@ class Confined:
     pauses = _in_project("pauses")
     breakers = _in_project("breakers")
     backoffs = _in_project("backoffs")
+    ready = _in_project("ready")
     stats = _in_project("stats")
     metrics = _in_project("metrics")
+    spending = _in_project("spending")
+    ends = _in_project("ends")
 
     # Documents: those of the project, and of the whole store. Whose those are, the verbs about them know.
 
@@ -492,6 +505,10 @@ class Confined:
         self._check_project(filter.project)
         return await self._within.find(filter, limit, cursor)
 
+    async def find_ids(self, filter: Filter, limit: int, cursor: str | None) -> Found:
+        self._check_project(filter.project)
+        return await self._within.find_ids(filter, limit, cursor)
+
     async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
         self._check_project(wanted.project)
         return await self._within.dead_letters(wanted)
@@ -512,6 +529,16 @@ class Confined:
         dag.tasks = [task for task in dag.tasks if task.id in own]
         dag.edges = [edge for edge in dag.edges if edge.child in own and edge.parent in own]
         return dag
+
+    async def dags(self, wanted: DagFilter, limit: int, before: str | None) -> Dags:
+        self._check_project(wanted.project)
+        return await self._within.dags(wanted, limit, before)
+
+    async def histories(self, task_ids: Sequence[str]) -> list[list[Attempt]]:
+        strangers = await self._strangers(task_ids)
+        found = await self._within.histories([id for id in task_ids if id not in strangers])
+        known = iter(found)
+        return [[] if id in strangers else next(known) for id in task_ids]
 
     async def history(self, task_id: str) -> list[Attempt]:
         return await self._within.history(task_id) if await self._is_home(task_id) else []

@@ -166,16 +166,18 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Budget, Lock, Page, Stats, TypeRate, TypeSlots
+    from dibs.model.views import Agent, Budget, Lane, Lock, Page, Stats, TypeRate, TypeSlots
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
     from dibs.rules.rates import Rate
     from dibs.rules.review import Ruling
+    from dibs.rules.spending import Sum
     from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
     from dibs.stores.carrying import Cargo, CarriedSettings, Census
     from dibs.stores.deadletters import DeadFilter
+    from dibs.stores.overseen import DagFilter, Dags, Ends
     from dibs.stores.standing import Standing
     from dibs.stores.values import (
         Ask,
@@ -187,6 +189,7 @@ if TYPE_CHECKING:
         Entry,
         Expired,
         Filter,
+        Found,
         Inserted,
         Insertion,
         Renewal,
@@ -509,6 +512,17 @@ class Store(Protocol):
         """Change the priority of a task that is not final (else IllegalTransition); its rank follows."""
         ...
 
+    async def reassign(self, task_id: str, assignee: str | None) -> Task:
+        """Say whom a task is for, as `assignee` does when it is added; None: for anybody. It moves to that lane, with
+        its rank, and `task.reassigned` is emitted (data: `assignee`), unless it was for them already. A task that is
+        held, judged or final: IllegalTransition; so is one that is for anybody but its author, and stays so."""
+        ...
+
+    async def retag(self, task_id: str, add: Sequence[str], remove: Sequence[str]) -> Task:
+        """Change the tags of a task, wherever it is in its life, as `rules.tagging.retagged` says. No event; where
+        nothing changes, `updated_at` stays."""
+        ...
+
     # Agents
     #
     # `stores.agents` says what each of these does to what is known of an agent. What claims go by (`Rule`) holds for
@@ -672,8 +686,8 @@ class Store(Protocol):
         self, project: str, kind: str, name: str, body: bytes | None, expected: int | None = None
     ) -> int:
         """Keep a document in the place of the one of that name, or remove it (None: nothing there to remove is no
-        mistake); its new version: one more than it had, 1 where there was none, 0 where it was removed. A document
-        that comes back begins at 1 again.
+        mistake); its new version: one more than it had, the time in micros where there was none, 0 where it was
+        removed. So a document that comes back is a later one to whoever still knows the one that was removed.
 
         `expected` is the version that it must have now (0: it must not be there), else Conflict, code
         `version_conflict`, and nothing changes; however many writers race, one of those that expect the same version
@@ -709,7 +723,12 @@ class Store(Protocol):
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         """Newest first, as lists have them (see the module's rules). Texts are not looked for in large payloads. A
         store may look at 10,000 tasks and then answer what it found, with a cursor. Bad cursor: Invalid, field
-        `cursor`."""
+        `cursor`. Tasks are numbered as they are added: those that by their numbers were added five minutes before or
+        after what `created` asks for need not be looked at."""
+        ...
+
+    async def find_ids(self, filter: Filter, limit: int, cursor: str | None) -> Found:
+        """As `find`, but only the ids."""
         ...
 
     async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
@@ -728,13 +747,26 @@ class Store(Protocol):
         there is none."""
         ...
 
+    async def dags(self, wanted: DagFilter, limit: int, before: str | None) -> Dags:
+        """Dags that have a row, without tasks and edges, but with counts and costs: by id, the greatest first, those
+        below `before`. A store may look at 10,000 and then answer what it found, with the `rest`."""
+        ...
+
     async def history(self, task_id: str) -> list[Attempt]:
         """Every ended claim of a task, oldest first."""
+        ...
+
+    async def histories(self, task_ids: Sequence[str]) -> list[list[Attempt]]:
+        """The same of many, in the order of the ids; of those that there are not, nothing."""
         ...
 
     async def stats(self, project: str) -> Stats:
         """Counts by status and type, lanes with something ready, agents (as `agents`) heard of in the last day; what is
         ready and not parked by `rules.priority.tier` of its effective priority, as ranks say it."""
+        ...
+
+    async def ready(self, project: str) -> list[Lane]:
+        """Lanes with something ready, as in `stats`; nothing else is counted for it."""
         ...
 
     async def pauses(self, project: str) -> list[Pause]:
@@ -754,6 +786,16 @@ class Store(Protocol):
         is kept: tasks created or cancelled, and claims that ended, at `since` or later; by day, each on the day (UTC)
         of that moment. What is held now is counted whatever `since` says. A claim's model is the one its agent named,
         else the one chosen when it was claimed. Order: `rules.metrics.measured`. Exact, as of one moment."""
+        ...
+
+    async def spending(self, project: str, by: str, since: int, until: int, step: int) -> list[Sum]:
+        """Attempts that ended from `since` until before `until` and used something (a cost, tokens or turns were told,
+        or they had a model), added up `by` type, agent, model or dag, for each `step` of time since `since`. Those of
+        tasks that stand alone have the dag ""."""
+        ...
+
+    async def ends(self, project: str, since: int, limit: int) -> Ends:
+        """Tasks that were completed at `since` or later, the last one first, at most `limit`."""
         ...
 
     async def events(self, after: int, limit: int) -> list[Event]:

@@ -31,7 +31,7 @@ _PLAIN = frozenset({"url", "late_drafts", "schema_version", "now", "clock"})
 _READS = frozenset(
     {
         *("agents", "artifacts", "backoffs", "breakers", "budgets", "dag", "dead_letter_ids", "dead_letters"),
-        *("documents", "events"),
+        *("dags", "documents", "ends", "events", "find_ids", "histories", "ready", "spending"),
         *("find", "get", "history", "inbox", "ladders", "last_seq", "locks", "metrics", "pauses", "questions"),
         *("projects", "rates", "read_journal", "stats", "type_slots", "wait_for_news"),
     }

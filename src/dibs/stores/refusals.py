@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dibs.errors import Conflict, IllegalTransition, Invalid, KeyReused, LeaseLost, NotFound
+from dibs.rules.matching import ANYBODY_BUT
 
 DEADLINE_PASSED = "its deadline passed"
 """The `cancel_reason` of a task that asked to be cancelled at its deadline."""
@@ -154,6 +155,15 @@ def question_over(question_id: str, status: str) -> IllegalTransition:
 def waits_for(task_id: str, parent_id: str, status: str) -> IllegalTransition:
     """A task cannot come back while what it depends on stays away."""
     return IllegalTransition(f"Task {task_id} waits for {parent_id}, which is {status}: retry that one first.")
+
+
+def not_reassigned(task_id: str, status: str, assignee: str | None) -> IllegalTransition:
+    """Only what nobody works on can be given to somebody else; and a judge must not be the author."""
+    if assignee is not None and assignee.startswith(ANYBODY_BUT):
+        return IllegalTransition(f"Task {task_id} is for anybody but {assignee[1:]}, and has to stay so.")
+    if status in ("claimed", "running"):
+        return IllegalTransition(f"Task {task_id} is {status}: it can be given to others once nobody holds it.")
+    return IllegalTransition(f"Task {task_id} is {status}: whom it is for no longer matters.")
 
 
 def priority_over(task_id: str, status: str) -> IllegalTransition:

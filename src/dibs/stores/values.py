@@ -19,6 +19,7 @@ from dibs.model.escalation import Rung
 from dibs.model.question import Question
 from dibs.model.status import Outcome, Status
 from dibs.model.task import Task
+from dibs.rules.query import Conditions
 from dibs.rules.usage import newer_cost
 
 if TYPE_CHECKING:
@@ -376,14 +377,14 @@ class Document(Struct, kw_only=True, frozen=True):
     updated_at: int
 
 
-class Filter(Struct, kw_only=True):
-    """What `find` looks for; None does not filter. `dag` also takes the id of a virtual dag."""
+class Filter(Conditions, kw_only=True, frozen=True):
+    """What `find` looks for, and where. `dag` also takes the id of a virtual dag."""
 
     project: str = "default"
-    status: tuple[str, ...] | None = None
-    type: str | None = None
-    tag: str | None = None
-    dag: str | None = None
-    agent: str | None = None
-    user: str | None = None
-    text: str | None = None
+
+
+class Found(Struct, kw_only=True):
+    """The ids of some tasks that fit; `cursor` continues, as that of a page does."""
+
+    ids: list[str] = field(default_factory=list)
+    cursor: str | None = None

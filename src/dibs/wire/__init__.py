@@ -22,6 +22,7 @@ TOPICS = (
     "dags",
     "deadletters",
     "events",
+    "found",
     "gates",
     "hooks",
     "journal",

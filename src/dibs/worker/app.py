@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from dibs.model.retry import Retry
+    from dibs.presets.preset import Preset
+    from dibs.worker.worktrees import Worktrees
 
     F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,7 +31,18 @@ _NOTHING: dict[str, Any] = {}
 class Handler:
     """One type's function (or command) and what holds where its tasks say nothing."""
 
-    __slots__ = ("argv", "call", "capabilities", "executor", "function", "retry", "timeout_s", "type")
+    __slots__ = (
+        "argv",
+        "call",
+        "capabilities",
+        "executor",
+        "function",
+        "preset",
+        "retry",
+        "timeout_s",
+        "type",
+        "worktrees",
+    )
 
     def __init__(
         self,
@@ -41,6 +54,8 @@ class Handler:
         timeout_s: float | None,
         retry: Retry | None,
         argv: tuple[str, ...] = (),
+        preset: Preset | None = None,
+        worktrees: Worktrees | None = None,
     ) -> None:
         self.type = type
         self.function = function
@@ -50,6 +65,8 @@ class Handler:
         self.timeout_s = timeout_s
         self.retry = retry
         self.argv = argv
+        self.preset = preset
+        self.worktrees = worktrees
 
 
 class Signature:
@@ -152,22 +169,32 @@ class App:
         capabilities: Iterable[str] = (),
         timeout: float | str | None = None,
         retry: Retry | str | None = None,
+        preset: str | None = None,
+        worktrees: Worktrees | None = None,
     ) -> None:
         """Run a program for tasks of `type`: a list of arguments, never a shell line.
 
-        `{payload.key}`, `{prompt}`, `{id}`, `{title}` and `{type}` inside an argument are replaced.
+        `{payload.key}`, `{prompt}`, `{id}`, `{title}` and `{type}` inside an argument are replaced. With a `preset`
+        (`dibs.presets.NAMES`) these are more arguments for its program, if any. With `worktrees`
+        (`dibs.worker.worktrees.open_worktrees`) each attempt runs in a git worktree of its own.
         """
-        if isinstance(argv, (str, bytes)) or not argv or not all(isinstance(part, str) for part in argv):
+        from dibs import presets
+
+        known = None if preset is None else presets.find(preset)
+        lacks = not argv and known is None
+        if isinstance(argv, (str, bytes)) or lacks or not all(isinstance(part, str) for part in argv):
             raise Invalid("a command is a list of texts: the program, then its arguments.", field="command")
         self._register(
             Handler(
                 validation.text(type, "type"),
                 _no_function,
-                executor="command",
+                executor="command" if known is None and worktrees is None else "agent",
                 capabilities=frozenset(validation.names(capabilities, "capabilities")),
                 timeout_s=_timeout_s(timeout),
                 retry=_policy(retry),
                 argv=tuple(argv),
+                preset=known,
+                worktrees=worktrees,
             )
         )
 

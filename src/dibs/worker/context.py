@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from dibs.model.artifact import Artifact
     from dibs.model.attempt import Attempt
     from dibs.model.claim import Claim, Settled
+    from dibs.model.heard import Heard
     from dibs.model.task import Task
     from dibs.worker.line import Line
     from dibs.worker.work import Work
@@ -167,6 +168,10 @@ class Context(Facts):
         """
         return await self._line.spawn(**self._spawn_arguments(type, payload, wait, options))
 
+    async def hear(self) -> list[Heard]:
+        """Which of the tasks that this one spawned without waiting have ended, each told once to this run."""
+        return await self._line.hear()
+
     async def ask(
         self,
         question: str,
@@ -298,6 +303,11 @@ class SyncContext(Facts):
         """As `Context.spawn`."""
         child: Task = self._call("spawn", self._spawn_arguments(type, payload, wait, options))
         return child
+
+    def hear(self) -> list[Heard]:
+        """As `Context.hear`."""
+        heard: list[Heard] = self._call("hear", {})
+        return heard
 
     def ask(
         self,

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dibs.artifacts.verbs import Opened
     from dibs.model.artifact import Artifact
     from dibs.model.claim import News, Settled
+    from dibs.model.heard import Heard
     from dibs.queue import Queue
     from dibs.worker.work import Work
 
@@ -39,7 +40,10 @@ T = TypeVar("T")
 
 MAX_LINE_CHARS = 10_000
 VERBS = frozenset(
-    {"find_step", "keep_step", "spawn", "ask", "progress", "checkpoint", "artifact", "fetch_artifact", "settle_member"}
+    {
+        *("find_step", "keep_step", "spawn", "ask", "progress", "checkpoint", "artifact", "fetch_artifact"),
+        *("hear", "settle_member"),
+    }
 )
 
 
@@ -132,6 +136,15 @@ class Line:
             work.suspended = True
             raise Suspend
         return asked.question.answer
+
+    async def hear(self) -> list[Heard]:
+        """Which children have ended since this run last asked."""
+        self._check()
+        try:
+            return await self._answer(lambda: self._queue.hear(self.work.claim))
+        except LeaseLost:
+            self.work.stop(Stop.LOST)
+            raise
 
     async def artifact(
         self, name: str, data: Any = None, media_type: str | None = None, path: str | None = None

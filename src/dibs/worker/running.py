@@ -15,6 +15,8 @@ from dibs.worker.worker import Worker
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from dibs.worker.worktrees import Worktrees
+
 log = logging.getLogger("dibs.worker")
 
 
@@ -36,11 +38,18 @@ def run_worker(
     asyncio.run(_run(app, url, agent, agent_type, tuple(capabilities), concurrency, lease, drain))
 
 
-def command_app(types: Sequence[str], argv: Sequence[str], *, timeout: float | str | None = None) -> App:
+def command_app(
+    types: Sequence[str],
+    argv: Sequence[str],
+    *,
+    timeout: float | str | None = None,
+    preset: str | None = None,
+    worktrees: Worktrees | None = None,
+) -> App:
     """An app whose handler for each of these types is one command."""
     app = App()
     for type in dict.fromkeys(types):
-        app.command(type, argv, timeout=timeout)
+        app.command(type, argv, timeout=timeout, preset=preset, worktrees=worktrees)
     return app
 
 

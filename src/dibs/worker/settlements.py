@@ -49,7 +49,7 @@ def settlement(work: Work, ending: Ending, queue: Queue, draw: Callable[[], floa
             return settling.checked(claim, done, draw=draw, poison=queue.poison)
         case Failed():
             _use_the_handlers_retry(work)
-            return settling.failed(
+            failed = settling.failed(
                 claim,
                 ending.error,
                 draw=draw(),
@@ -63,6 +63,8 @@ def settlement(work: Work, ending: Ending, queue: Queue, draw: Callable[[], floa
                 poison=queue.poison,
                 now=queue.store.now(),
             )
+            failed.artifacts = work.artifacts
+            return failed
         case Released():
             return settling.released(claim, delay_s=ending.delay_s, reason=ending.reason, usage=usage)
         case Suspended() | Lost():

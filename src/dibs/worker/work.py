@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
 
+    from dibs.model.artifact import Artifact
     from dibs.model.claim import Claim, News
     from dibs.pricing import Prices
     from dibs.stores.values import Usage
@@ -46,13 +47,15 @@ class Work:
     Instants here are this process's monotonic clock: `lease_until` is when the lease may end at the
     earliest, `ends_at` when the timeout does, `slow_until` how long its provider shall be spared. `group` is the
     process group that does the work, if one does. `sanitized`: something it recorded could not be kept as it was.
-    `decision`: what it decided, for its completion. `over_limit`: the limit of its task that it is over. `members`: the
-    others of its group (`together`); one of those has its own `ending` if it was judged by itself, and calls `forget`
-    when it is settled by itself. `span`: its span, where attempts are traced.
+    `decision`: what it decided, for its completion. `artifacts`: kept, and to be told with its end if it fails.
+    `over_limit`: the limit of its task that it is over. `members`: the others of its group (`together`); one of those
+    has its own `ending` if it was judged by itself, and calls `forget` when it is settled by itself. `span`: its span,
+    where attempts are traced.
     """
 
     __slots__ = (
         "arrived",
+        "artifacts",
         "began",
         "claim",
         "decision",
@@ -111,6 +114,7 @@ class Work:
         self.span: Any = None
         self.suspended = False
         self.decision: Any = None
+        self.artifacts: tuple[Artifact, ...] = ()
         self.prices = prices
         self.spending: Spending | None = None
         self.usage: Usage | None = None

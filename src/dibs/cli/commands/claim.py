@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dibs.cli.connecting import opened
-from dibs.cli.output import print_json
+from dibs.cli.output import print_json, print_row
 from dibs.cli.parsing import Command, given, listed, moment, number, whole
 from dibs.cli.values import read_output
 
@@ -53,6 +53,8 @@ def claim(args: Namespace) -> int:
     options = given(args, "capabilities", "types", "models", "lease", "wait", "start", "claim_id")
     with opened(args) as queue:
         claims = queue.claim(args.agent, limit=1, **options)
+        # Only a task that was claimed before can have spawned others.
+        ended = queue.hear(claims[0]) if claims and claims[0].fence > 1 else []
     if not claims:
         if args.json and (claims.slow_down or claims.reason):
             from msgspec.json import encode
@@ -63,7 +65,15 @@ def claim(args: Namespace) -> int:
         elif sys.stderr.isatty() and not args.json:
             print("Nothing to do. `dibs ls --status ready` shows what others may take.", file=sys.stderr)
         return NOTHING
-    print_json(claims[0])
+    taken = claims[0]
+    # What it waited for is in its children already.
+    ended = [each for each in ended if (each.ref or each.task_id) not in taken.children]
+    if ended:
+        from msgspec import to_builtins
+
+        print_json({**to_builtins(taken), "ended": ended})
+    else:
+        print_json(taken)
     return 0
 
 
@@ -87,12 +97,18 @@ def renew_arguments(parser: ArgumentParser) -> None:
 def renew(args: Namespace) -> int:
     with opened(args) as queue:
         news = queue.renew((args.id, args.fence), **given(args, "lease", "progress", "note", *USAGE))
+        ended = [] if news.cancel else queue.hear((args.id, args.fence))
     if args.json:
-        print_json(news)
-    elif news.cancel:
+        from msgspec import to_builtins
+
+        print_json({**to_builtins(news), "ended": ended} if ended else news)
+        return 0
+    if news.cancel:
         print("cancel")
     elif "exceeded" in news.limits:
         print("exceeded", news.limits["exceeded"])
+    for each in ended:
+        print_row(("ended", each.task_id, each.status, each.title or each.type))
     return 0
 
 

@@ -38,7 +38,7 @@ def export(args: Namespace) -> int:
     from dibs.loki import exporting
     from dibs.loki.breakers import FILE, written
 
-    _refuse_other(args)
+    _refuse_others(args)
     wanted = given(args, "type", "tag", "user")
     with looked_into(args) as queue, _Progress("read", args.json) as progress:
         files = exporting.export(queue, args.dir, force=args.force, progress=progress, **wanted)
@@ -72,7 +72,7 @@ def bring_in(args: Namespace) -> int:
     from dibs.loki.folder import read_folder
     from dibs.loki.planning import plan
 
-    _refuse_other(args)
+    _refuse_others(args)
     contents = read_folder(args.dir)
     breakers, settings = _breakers(contents)
     planned = plan(contents.tasks, dead_letters=args.dead_letters)
@@ -96,9 +96,11 @@ def _format(parser: ArgumentParser) -> None:
     parser.add_argument("--format", metavar="F", default=FORMAT, help="of the files; loki is the only one so far")
 
 
-def _refuse_other(args: Namespace) -> None:
+def _refuse_others(args: Namespace) -> None:
     if args.format != FORMAT:
         raise Invalid(f"format must be {FORMAT}, not {args.format!r}", field="format")
+    if not args.dir.strip():  # a variable that is not set, most likely: it does not mean the working directory
+        raise Invalid("dir must not be empty or blank.", field="dir")
 
 
 def _breakers(contents: Contents) -> tuple[dict[str, Any] | None, dict[str, dict[str, Any]]]:

@@ -41,15 +41,43 @@ def run_arguments(parser: ArgumentParser) -> None:
     add("--type", metavar="T", dest="types", action="append", required=True, help="what it takes; may be repeated")
     add("--concurrency", metavar="N", type=whole, default=1, help="commands at once; default 1")
     add("--timeout", metavar="T", type=moment, help="for tasks that have none of their own")
+    add("--preset", metavar="P", help="a coding agent that dibs knows: aider, claude, codex, gemini, opencode")
+    add("--worktree", action="store_true", help="run each task in a git worktree and on a branch of its own")
+    add("--base", metavar="REF", help="with --worktree: where branches begin; default: what is checked out")
+    add("--merge", metavar="BRANCH", help="with --worktree: merge what is done into BRANCH, one task after another")
     _working(parser)
 
 
 def run(args: Namespace) -> int:
-    if not args.program:
+    if not args.program and "preset" not in args:
         raise Invalid("write the command after --: dibs run --type code -- my-agent {prompt}", field="command")
     from dibs.worker import command_app
 
-    return _work(args, command_app(args.types, args.program, **given(args, "timeout")))
+    options = given(args, "timeout", "preset")
+    if "worktree" in args:
+        import os
+
+        from dibs.worker.worktrees import open_worktrees
+
+        options["worktrees"] = open_worktrees(os.getcwd(), **given(args, "base", "merge"))
+    elif "base" in args or "merge" in args:
+        field = "base" if "base" in args else "merge"
+        raise Invalid(f"--{field} says something about worktrees; add --worktree.", field=field)
+    app = command_app(args.types, args.program, **options)
+    if "preset" in args:
+        _must_be_there(args.preset)
+    return _work(args, app)
+
+
+def _must_be_there(preset: str) -> None:
+    """Who has not installed a program should hear of it now, and not from every task."""
+    from shutil import which
+
+    from dibs.presets import find
+
+    program = find(preset).program
+    if which(program) is None:
+        raise Invalid(f"{program} is not installed here, or not on the PATH.", field="preset")
 
 
 def load_app(where: str) -> App:
@@ -127,8 +155,14 @@ COMMANDS = {
 Each task runs the command once: no shell, each ARG stays one argument. {prompt}, {payload.key}, {id}, {title} and
 {type} inside an ARG are replaced. The whole claim is on its standard input and in $DIBS_CLAIM_FILE. What it prints is
 the output: JSON if it parses, text otherwise. An exit code other than 0 fails the attempt.
+
+With --preset dibs knows the command: what stands after -- are more arguments for it, if any. The goal, the inputs and
+what was tried before become its prompt; progress, tokens and cost are read from what it writes.
 """,
-        example='dibs run --type code --timeout 10m -- claude -p "{prompt}"',
+        example="""
+dibs run --type code --timeout 10m -- my-agent -p "{prompt}"
+dibs run --preset claude --type code --concurrency 5 --worktree -- --model opus
+""",
         program=True,
     ),
 }

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dibs.model.views import Page, Stats, Why
 
 LOG_LINES = 20
+PAGE = 50
 LONGEST_VALUE, MOST_LINES = 4_000, 40
 """How much of a payload or an output is shown on a terminal; in a pipe nothing is cut."""
 NO_TASKS = 'No tasks yet. Add one: dibs add research "What is CORS?"'
@@ -54,6 +55,12 @@ TASK_COLUMNS = (
 
 def ls_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
+    add(
+        "query",
+        metavar="QUERY",
+        nargs="*",
+        help="in words: status:running type:code cost>0.5 age>1h text (quote < and >)",
+    )
     add("--status", metavar="S", action="append", help="ready, running, dead_lettered …; may be repeated")
     add("--type", metavar="T", help="only this type")
     add("--tag", metavar="T", help="only those with this tag")
@@ -67,8 +74,16 @@ def ls_arguments(parser: ArgumentParser) -> None:
 
 def ls(args: Namespace) -> int:
     wanted = given(args, "status", "type", "tag", "dag", "agent", "user", "text")
+    if given(args, "query").get("query"):
+        wanted["query"] = " ".join(args.query)
+    most = given(args, "limit").get("limit", PAGE)
     with looked_into(args) as queue:
         page = queue.find(**wanted, **given(args, "limit", "cursor"))
+        # A page may be short because it was looked through so many; whoever asks wants what there is.
+        while page.cursor is not None and len(page.items) < most:
+            more = queue.find(**wanted, limit=most - len(page.items), cursor=page.cursor)
+            page.items += more.items
+            page.cursor = more.cursor
     if args.json:
         print_json(page)
     else:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.cli.connecting import looked_into, opened
 from dibs.cli.output import on_terminal, print_json
 from dibs.cli.parsing import Command, given, whole
+from dibs.cli.steering import by_name
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -62,14 +63,6 @@ def rm_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("type", metavar="TYPE", help="tasks of this type")
 
 
-def rm(args: Namespace) -> int:
-    with looked_into(args) as queue:
-        rate = queue.remove_rate(args.type)
-    if args.json:
-        print_json(rate)
-    return 0
-
-
 COMMANDS = {
     "rate ls": Command(
         ls_arguments,
@@ -88,5 +81,10 @@ dibs rate set research 10/min
 dibs rate set mail 100/hour --burst 5
 """,
     ),
-    "rate rm": Command(rm_arguments, rm, about="As many as agents ask for.", example="dibs rate rm research"),
+    "rate rm": Command(
+        rm_arguments,
+        by_name("remove_rate", "type"),
+        about="As many as agents ask for.",
+        example="dibs rate rm research",
+    ),
 }

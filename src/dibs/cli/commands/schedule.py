@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.cli.connecting import looked_into, opened
 from dibs.cli.output import on_terminal, print_json
 from dibs.cli.parsing import Command, given, moment, whole
+from dibs.cli.steering import by_name
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -143,30 +144,6 @@ def _show(args: Namespace, schedule: Schedule) -> None:
     templatefiles.print_made(schedule)
 
 
-def pause(args: Namespace) -> int:
-    with opened(args) as queue:
-        schedule = queue.pause_schedule(args.name)
-    if args.json:
-        print_json(schedule)
-    return 0
-
-
-def resume(args: Namespace) -> int:
-    with opened(args) as queue:
-        schedule = queue.resume_schedule(args.name)
-    if args.json:
-        print_json(schedule)
-    return 0
-
-
-def rm(args: Namespace) -> int:
-    with looked_into(args) as queue:
-        schedule = queue.remove_schedule(args.name)
-    if args.json:
-        print_json(schedule)
-    return 0
-
-
 def next_arguments(parser: ArgumentParser) -> None:
     named(parser)
     parser.add_argument("--count", metavar="N", type=whole, help="how many; default 5")
@@ -207,14 +184,18 @@ dibs schedule add digest --every 6h --overlap skip --dag digest.yaml
         example="dibs schedule ls",
     ),
     "schedule show": Command(named, show, example="dibs schedule show audit"),
-    "schedule pause": Command(named, pause, about="What it has made goes on.", example="dibs schedule pause audit"),
+    "schedule pause": Command(
+        named, by_name("pause_schedule"), about="What it has made goes on.", example="dibs schedule pause audit"
+    ),
     "schedule resume": Command(
         named,
-        resume,
+        by_name("resume_schedule"),
         about="It goes on with the next tick; those that passed meanwhile were not missed.",
         example="dibs schedule resume audit",
     ),
-    "schedule rm": Command(named, rm, about="What it made stays.", example="dibs schedule rm audit"),
+    "schedule rm": Command(
+        named, by_name("remove_schedule"), about="What it made stays.", example="dibs schedule rm audit"
+    ),
     "schedule next": Command(
         next_arguments,
         next_runs,

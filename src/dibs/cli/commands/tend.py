@@ -154,6 +154,7 @@ def prune(args: Namespace) -> int:
 
 
 def demo_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--serve", action="store_true", default=False, help="with the dashboard; agents go on working")
     parser.add_argument("--pace", metavar="X", type=number, help="how long the pretended work takes: 0 to 2; default 1")
 
 
@@ -163,6 +164,7 @@ def demo(args: Namespace) -> int:
     argv = ["--json"] if args.json else []
     argv += [f"--url={args.url}"] if args.url else []
     argv += [f"--pace={args.pace}"] if "pace" in args else []
+    argv += ["--serve"] if args.serve else []
     return main(argv)
 
 
@@ -186,6 +188,6 @@ COMMANDS = {
         demo_arguments,
         demo,
         about="No network, no keys, a fresh store in a temporary folder. One agent fails twice, one is killed.",
-        example="dibs demo",
+        example="dibs demo\ndibs demo --serve",
     ),
 }

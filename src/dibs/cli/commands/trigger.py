@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.cli.connecting import looked_into, opened
 from dibs.cli.output import on_terminal, print_json
 from dibs.cli.parsing import Command, given, moment, number, whole
+from dibs.cli.steering import by_name
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -186,30 +187,6 @@ def show(args: Namespace) -> int:
     return 0
 
 
-def pause(args: Namespace) -> int:
-    with opened(args) as queue:
-        trigger = queue.pause_trigger(args.name)
-    if args.json:
-        print_json(trigger)
-    return 0
-
-
-def resume(args: Namespace) -> int:
-    with opened(args) as queue:
-        trigger = queue.resume_trigger(args.name)
-    if args.json:
-        print_json(trigger)
-    return 0
-
-
-def rm(args: Namespace) -> int:
-    with looked_into(args) as queue:
-        trigger = queue.remove_trigger(args.name)
-    if args.json:
-        print_json(trigger)
-    return 0
-
-
 def test_arguments(parser: ArgumentParser) -> None:
     named(parser)
     parser.add_argument("event", metavar="JSON|@file|-", help='what happened: {"type": "push", "data": {…}}')
@@ -255,15 +232,17 @@ dibs trigger add reread --path '/srv/docs/**/*.md' --type index --payload '{"pat
     ),
     "trigger show": Command(named, show, example="dibs trigger show repair"),
     "trigger pause": Command(
-        named, pause, about="Webhooks are refused meanwhile.", example="dibs trigger pause repair"
+        named, by_name("pause_trigger"), about="Webhooks are refused meanwhile.", example="dibs trigger pause repair"
     ),
     "trigger resume": Command(
         named,
-        resume,
+        by_name("resume_trigger"),
         about="What happened meanwhile is not made up for.",
         example="dibs trigger resume repair",
     ),
-    "trigger rm": Command(named, rm, about="What it made stays.", example="dibs trigger rm repair"),
+    "trigger rm": Command(
+        named, by_name("remove_trigger"), about="What it made stays.", example="dibs trigger rm repair"
+    ),
     "trigger test": Command(
         test_arguments,
         test,

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 NEEDED = ("aiohttp", "litestar", "uvicorn", "httptools")
 FORMATS = ("text", "json")
 ACCESS = ("all", "errors", "none")
-OPTIONS = ("host", "port", "log_format", "access_log", "allow_hosts", "allow_targets", "smtp", "mail_from", "drain")
+OPTIONS = (
+    *("host", "port", "log_format", "access_log", "allow_hosts", "allow_targets", "smtp", "mail_from", "drain"),
+    *("a2a", "mcp_patience"),
+)
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -29,8 +32,10 @@ def arguments(parser: ArgumentParser) -> None:
     )
     add("--smtp", metavar="URL", help="who takes mail: smtps://user:password@host; default $DIBS_SMTP")
     add("--mail-from", metavar="ADDRESS", help="who mail is from; default dibs@ that host")
+    add("--a2a", metavar="FILE", help="offer types of tasks to other agents, as this file says; see docs/a2a.md")
     add("--log-format", metavar="F", help="text (default) or json; logs go to standard error")
     add("--access-log", metavar="WHICH", help="all, errors or none; default errors, with json all")
+    add("--mcp-patience", metavar="T", type=moment, help="how long a silent MCP client keeps its tasks; default 10m")
     add("--drain", metavar="T", type=moment, help="how long requests may run on after SIGTERM; default 60s")
 
 
@@ -39,6 +44,8 @@ def up(args: Namespace) -> int:
     if (args.url or os.environ.get("DIBS_URL") or "").startswith(("http:", "https:")):
         raise Invalid("url must be a store, such as sqlite:work.db: this would be a server of a server.", field="url")
     _must_be_installed()
+    if "a2a" in options:
+        _must_have_a2a()
     from dibs.server.serving import Options, Started, serve
 
     def on_start(started: Started) -> None:
@@ -46,11 +53,17 @@ def up(args: Namespace) -> int:
             told: dict[str, Any] = {"url": started.url}
             if started.token is not None:
                 told["token"] = started.token
+            if started.login is not None:
+                told["login"] = started.login
             print_json_line(told)
             return
         print(f"dibs is at {started.url}", flush=True)
         if started.token is not None:
             print(f"admin token, shown only this once: {started.token}", flush=True)
+        if started.login is not None:
+            print(f"dashboard, this link works once: {started.login}", flush=True)
+        elif not started.dashboard and on_terminal():
+            print("there is no dashboard in this installation: `make web` builds it", file=sys.stderr)
         if on_terminal():
             print("Ctrl-C ends it when what runs is done", file=sys.stderr)
 
@@ -68,6 +81,10 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
             raise Invalid(f"{name} must be {' or '.join(allowed)}, not {options[name]!r:.80}.", field=name)
     if "drain" in options:
         options["drain_s"] = validation.duration_s(options.pop("drain"), "drain", high=86_400.0)
+    if "mcp_patience" in options:
+        options["mcp_patience_s"] = validation.duration_s(
+            options.pop("mcp_patience"), "mcp_patience", low=1.0, high=86_400.0
+        )
     for name in ("allow_hosts", "allow_targets"):
         if name in options:
             options[name] = tuple(validation.text(value, name) for value in options[name])
@@ -85,14 +102,22 @@ def _must_be_installed() -> None:
         raise Unavailable("`dibs up` needs the server's parts: install them with `pip install 'dibs[server]'`.")
 
 
+def _must_have_a2a() -> None:
+    from importlib.util import find_spec
+
+    if any(find_spec(name) is None for name in ("a2a", "starlette", "sse_starlette")):
+        raise Unavailable("`dibs up --a2a` needs the protocol's parts: install them with `pip install 'dibs[a2a]'`.")
+
+
 COMMANDS = {
     "up": Command(
         arguments,
         up,
         about="""
-Serves the store to everybody who has a token: the API, the stream of events, schedules and webhooks, and the keeper
-that makes things happen on time. Several may run on one store. The first start prints an admin token, once. The shell
-on this machine needs none: `dibs ls --url http://127.0.0.1:3427`.
+Serves the store to everybody who has a token: the API, the stream of events, schedules and webhooks, the dashboard, and
+the keeper that makes things happen on time. Several may run on one store. The first start prints an admin token and a
+link to the dashboard, once; `dibs login-link` prints another. The shell on this machine needs no token: `dibs ls --url
+http://127.0.0.1:3427`.
 
 SIGTERM or Ctrl-C: finish what is running and leave. A second one: end at once.
 """,

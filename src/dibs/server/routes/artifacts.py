@@ -33,6 +33,7 @@ class Download(ASGIResponse):
                 # Other people's bytes are never shown as a page of ours.
                 "content-disposition": "attachment",
                 "x-content-type-options": "nosniff",
+                "content-security-policy": "sandbox; default-src 'none'",
             },
         )
         self._opened = opened

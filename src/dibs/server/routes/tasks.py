@@ -42,7 +42,7 @@ async def add_many(asking: Asking, tasks: Any) -> list[Task]:
 
 
 async def find(asking: Asking, **given: Any) -> Page:
-    refuse_search(asking.caller, given.get("text"))
+    refuse_search(asking.caller, given.get("text"), given.get("query"))
     page = await asking.queue.find(**given)
     page.items = spared(asking.caller, page.items)
     return page
@@ -77,6 +77,7 @@ router = router_of(
         "look_up": look_up,
         "judges_of": judges_of,
         "wait": wait,
+        "reassign": edited(_task),
         "set_priority": edited(_task),
     },
 )

@@ -22,6 +22,7 @@ async def done_by_the_caller(asking: Asking, **given: Any) -> Any:
 router = router_of(
     "tokens",
     {
+        "create_login": done_by_the_caller,
         "create_token": done_by_the_caller,
         "revoke_token": done_by_the_caller,
         "rotate_token": done_by_the_caller,

@@ -11,6 +11,7 @@ from dibs.server.sparing import spared_events
 
 if TYPE_CHECKING:
     from dibs.model.event import Event
+    from dibs.model.views import EventPage
     from dibs.server.desk import Asking
 
 MAX_EVENTS = 1_000
@@ -41,4 +42,12 @@ async def news(asking: Asking, since: Any = None, timeout: Any = None) -> int:
     return number
 
 
-router = router_of("events", {"read_events": read_events, "last_seq": last_seq, "news": news})
+async def recent_events(asking: Asking, **given: Any) -> EventPage:
+    page = await asking.queue.recent_events(**given)
+    page.items = spared_events(asking.caller, page.items)
+    return page
+
+
+router = router_of(
+    "events", {"read_events": read_events, "recent_events": recent_events, "last_seq": last_seq, "news": news}
+)

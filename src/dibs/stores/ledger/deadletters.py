@@ -17,7 +17,7 @@ from dibs.rules import review as rules
 from dibs.rules.usage import plus
 from dibs.stores import refusals
 from dibs.stores.ledger import dags, moving, reviving
-from dibs.stores.ledger.reading import contains
+from dibs.stores.ledger.finding import contains
 from dibs.stores.ledger.snapshots import decoded, task_of
 from dibs.stores.ledger.state import Inquiry
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 def write(state: State, project: str, kind: str, name: str, body: bytes | None, expected: int | None) -> int:
     """Keep a document, or remove it (None); its new version."""
     known = state.documents.get((project, kind, name))
-    version = rules.next_version(0 if known is None else known.version, expected, name, removes=body is None)
+    version = rules.next_version(
+        0 if known is None else known.version, expected, name, removes=body is None, now=state.now
+    )
     if body is not None:
         state.documents[project, kind, name] = Document(
             project=project, kind=kind, name=name, version=version, body=body, updated_at=state.now

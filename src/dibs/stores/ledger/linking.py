@@ -1,11 +1,14 @@
-"""Changing tasks that wait: new edges into them, another priority."""
+"""Changing tasks: new edges into them, another priority, another assignee, other tags."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from dibs.model.status import ENDED_BADLY, Status
-from dibs.rules import graph, lifecycle
+from dibs.rules import graph, lifecycle, matching
+from dibs.rules.tagging import retagged
 from dibs.stores import refusals
 from dibs.stores.ledger import dags, locks, moving
 from dibs.stores.ledger.snapshots import task_of
@@ -84,4 +87,35 @@ def reprioritise(state: State, task_id: str, priority: float) -> Task:
     state.file(record)
     locks.moved(state, record)
     locks.follow(state)
+    return task_of(state, record)
+
+
+def reassign(state: State, task_id: str, assignee: str | None) -> Task:
+    """Move a task that nobody holds to the lane of an agent, of agents of a type, or of anybody (None)."""
+    record = state.get(task_id)
+    known = record.spec.assignee
+    if not matching.may_be_given(record.status, known):
+        raise refusals.not_reassigned(task_id, record.status, known)
+    if assignee != known:
+        fallback = record.fallback_lane
+        state.leave_lane(record)
+        record.spec = replace(record.spec, assignee=assignee)
+        record.lane = replace(record.lane, assignee=assignee)
+        record.fallback_lane = None if fallback is None else replace(fallback, assignee=assignee)
+        state.lane_ids.setdefault(record.lane, len(state.lane_ids) + 1)
+        state.file(record)
+        state.emit("task.reassigned", record, data={"assignee": assignee})
+        locks.moved(state, record)
+        locks.follow(state)
+    return task_of(state, record)
+
+
+def retag(state: State, task_id: str, add: Sequence[str], remove: Sequence[str]) -> Task:
+    """Change the tags of a task, whatever its status."""
+    record = state.get(task_id)
+    tags = retagged(record.spec.tags, add, remove)
+    if tags != record.spec.tags:
+        record.spec = replace(record.spec, tags=tags)
+        record.updated_at = state.now
+        state.changed = True
     return task_of(state, record)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from dibs.errors import Invalid
 from dibs.model.dag import Dag, Edge
 from dibs.model.event import Event
 from dibs.model.ids import alone_in
 from dibs.model.instants import from_micros, seconds
 from dibs.model.status import Status
-from dibs.model.views import Lane, Page, Stats
-from dibs.rules import graph, large, priority
+from dibs.model.views import Lane, Stats
+from dibs.rules import graph, priority
 from dibs.stores.ledger import asking, budgets, dags, locks, registry, snapshots
 from dibs.stores.ledger.snapshots import instant, listed
 from dibs.stores.ledger.state import DagRecord
@@ -22,11 +21,9 @@ if TYPE_CHECKING:
 
     from dibs.model.task import Task
     from dibs.stores.ledger.state import Record, State
-    from dibs.stores.values import Filter, LaneKey
+    from dibs.stores.values import LaneKey
 
-MAX_LOOKED_AT = 10_000
 _DAY_S = 86_400.0
-_CURSOR = "before-"
 
 
 def get(state: State, ids: Sequence[str], *, listed: bool) -> list[Task | None]:
@@ -34,51 +31,6 @@ def get(state: State, ids: Sequence[str], *, listed: bool) -> list[Task | None]:
     shown = snapshots.listed if listed else snapshots.task_of
     records = [state.tasks.get(task_id) for task_id in ids]
     return [None if record is None else shown(state, record) for record in records]
-
-
-def find(state: State, filter: Filter, limit: int, cursor: str | None) -> Page:
-    """What matches, newest first. The cursor is the number of the last task that was looked at."""
-    before = _number_of(cursor)
-    found: list[Record] = []
-    last = before
-    for looked_at, record in enumerate(state.newest_first(before)):
-        matches = _matches(record, filter)
-        if looked_at >= MAX_LOOKED_AT or (matches and len(found) >= limit):
-            return Page(items=[listed(state, each) for each in found], cursor=f"{_CURSOR}{last:.0f}")
-        last = record.number
-        if matches:
-            found.append(record)
-    return Page(items=[listed(state, each) for each in found])
-
-
-def _number_of(cursor: str | None) -> float:
-    if cursor is None:
-        return float("inf")
-    digits = cursor.removeprefix(_CURSOR)
-    if digits == cursor or not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
-        raise Invalid("This cursor is not from an earlier page.", field="cursor")
-    return int(digits)
-
-
-def _matches(record: Record, filter: Filter) -> bool:
-    spec = record.spec
-    return (
-        spec.project == filter.project
-        and (filter.status is None or record.status in filter.status)
-        and (filter.type is None or spec.type == filter.type)
-        and (filter.tag is None or filter.tag in spec.tags)
-        and (filter.dag is None or record.dag_id == filter.dag)
-        and (filter.agent is None or record.agent == filter.agent)
-        and (filter.user is None or spec.user == filter.user)
-        and (filter.text is None or contains(record, filter.text.lower()))
-    )
-
-
-def contains(record: Record, text: str) -> bool:
-    """Title, type, payload (unless it is large) and error are searched, upper and lower case alike."""
-    payload = "" if large.size_of(record.payload) > large.LARGE_BYTES else record.payload.decode()
-    searched = (record.spec.title, record.spec.type, payload, record.error)
-    return any(text in part.lower() for part in searched if part)
 
 
 def dag(state: State, dag_id: str) -> Dag | None:
@@ -152,6 +104,12 @@ def stats(state: State, project: str) -> Stats:
         cost_usd=found.cost_usd,
         by_tier=priority.by_tier(found.tiers),
     )
+
+
+def ready(state: State, project: str) -> list[Lane]:
+    """Lanes with something ready."""
+    found = state.census(project).ready
+    return sorted((_lane(state.lane_ids[key], key, *waits) for key, waits in found.items()), key=lambda lane: lane.id)
 
 
 def _lane(lane_id: int, key: LaneKey, ready: int, oldest: int) -> Lane:

@@ -423,6 +423,14 @@ class State:
         """Dags some of whose tasks may have ended before then."""
         yield from list(self.members.values())
 
+    def newest_dags(self, before: str | None) -> Iterator[DagRecord]:
+        """The rows of dags with a smaller id, the greatest first."""
+        return (self.dags[dag_id] for dag_id in sorted(self.dags, reverse=True) if before is None or dag_id < before)
+
+    def ended_since(self, at: int) -> Iterable[Record]:
+        """Completed tasks that ended then or later; there may be others among them."""
+        return [record for record in self.tasks.values() if (record.ended_at or 0) >= at]
+
     def forget_before(self, before: int) -> None:
         """Events, claim ids and agents that nobody has heard of since then."""
         kept = next((i for i, (event, _) in enumerate(self.events) if to_micros(event.at) >= before), len(self.events))
@@ -612,6 +620,18 @@ class State:
             lane.put(record.number, None)
             if not lane:
                 del self.lanes[record.lane]
+
+    def leave_lane(self, record: Record) -> None:
+        """It is about to move to another lane; the caller files it there."""
+        if (lane := self.lanes.get(record.lane)) is not None:
+            lane.put(record.number, None)
+            if not lane:
+                del self.lanes[record.lane]
+        key = record.spec.coalesce_key
+        if key is not None and (group := self.groups.get((record.lane, key))) is not None:
+            group.pop(record.number, None)
+            if not group:
+                del self.groups[record.lane, key]
 
     def _put_into_group(self, record: Record, key: str) -> None:
         if record.status in (Status.READY, Status.SCHEDULED):

@@ -21,11 +21,13 @@ from dibs.stores.ledger import (
     deadletters,
     documents,
     escalating,
+    finding,
     inserting,
     journal,
     linking,
     locks,
     metrics,
+    overseeing,
     pausing,
     providers,
     rates,
@@ -52,17 +54,19 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Budget, Lock, Page, Stats, TypeRate, TypeSlots
+    from dibs.model.views import Agent, Budget, Lane, Lock, Page, Stats, TypeRate, TypeSlots
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
     from dibs.rules.rates import Rate
     from dibs.rules.review import Ruling
+    from dibs.rules.spending import Sum
     from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
     from dibs.stores.carrying import Cargo, CarriedSettings, Census
     from dibs.stores.deadletters import DeadFilter
     from dibs.stores.ledger.state import State
+    from dibs.stores.overseen import DagFilter, Dags, Ends
     from dibs.stores.standing import Standing
     from dibs.stores.values import (
         Ask,
@@ -74,6 +78,7 @@ if TYPE_CHECKING:
         Entry,
         Expired,
         Filter,
+        Found,
         Inserted,
         Insertion,
         Renewal,
@@ -204,6 +209,12 @@ class LedgerStore(ABC):
     async def reprioritise(self, task_id: str, priority: float) -> Task:
         return await self._step(lambda state: linking.reprioritise(state, task_id, priority), [task_id])
 
+    async def reassign(self, task_id: str, assignee: str | None) -> Task:
+        return await self._step(lambda state: linking.reassign(state, task_id, assignee), [task_id])
+
+    async def retag(self, task_id: str, add: Sequence[str], remove: Sequence[str]) -> Task:
+        return await self._step(lambda state: linking.retag(state, task_id, add, remove), [task_id])
+
     async def pause(self, project: str, pause: Pause) -> Pause:
         return await self._step(lambda state: pausing.pause(state, project, pause))
 
@@ -333,7 +344,10 @@ class LedgerStore(ABC):
         return await self._look(lambda state: reading.projects(state, ids))
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
-        return await self._look(lambda state: reading.find(state, filter, limit, cursor))
+        return await self._look(lambda state: finding.find(state, filter, limit, cursor))
+
+    async def find_ids(self, filter: Filter, limit: int, cursor: str | None) -> Found:
+        return await self._look(lambda state: finding.find_ids(state, filter, limit, cursor))
 
     async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
         return await self._look(lambda state: deadletters.groups(state, wanted))
@@ -347,8 +361,25 @@ class LedgerStore(ABC):
     async def history(self, task_id: str) -> list[Attempt]:
         return await self._look(lambda state: attempts_of(state.get(task_id)), [task_id])
 
+    async def histories(self, task_ids: Sequence[str]) -> list[list[Attempt]]:
+        return await self._look(
+            lambda state: [attempts_of(state.tasks[id]) if id in state.tasks else [] for id in task_ids], task_ids
+        )
+
+    async def dags(self, wanted: DagFilter, limit: int, before: str | None) -> Dags:
+        return await self._look(lambda state: overseeing.dags(state, wanted, limit, before))
+
+    async def spending(self, project: str, by: str, since: int, until: int, step: int) -> list[Sum]:
+        return await self._look(lambda state: overseeing.spending(state, project, by, since, until, step))
+
+    async def ends(self, project: str, since: int, limit: int) -> Ends:
+        return await self._look(lambda state: overseeing.ends(state, project, since, limit))
+
     async def stats(self, project: str) -> Stats:
         return await self._look(lambda state: reading.stats(state, project))
+
+    async def ready(self, project: str) -> list[Lane]:
+        return await self._look(lambda state: reading.ready(state, project))
 
     async def pauses(self, project: str) -> list[Pause]:
         return await self._look(lambda state: pausing.pauses(state, project))

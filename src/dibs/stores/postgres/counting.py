@@ -64,6 +64,12 @@ SELECT
 """
 
 
+_READY = """
+SELECT l.id, l.key, w.count, w.oldest FROM (
+    SELECT lane, count(*) AS count, min(ready_at) AS oldest FROM dibs.waiting WHERE status = 'ready' GROUP BY lane
+) w JOIN dibs.lanes l ON l.id = w.lane WHERE l.project = $1 ORDER BY l.id
+"""
+
 _decode_key = msgspec.json.Decoder(LaneKey).decode
 _decode_lanes = msgspec.json.Decoder(list[tuple[int, str]]).decode
 _decode_live = msgspec.json.Decoder(list[tuple[int, str, int, int | None]]).decode
@@ -105,6 +111,12 @@ async def stats(engine: Engine, project: str) -> Stats:
         cost_usd=row["cost_usd"],
         by_tier=priority.by_tier(tiers.get(tier, 0) for tier in range(len(priority.TIERS))),
     )
+
+
+async def ready(engine: Engine, project: str) -> list[Lane]:
+    """Lanes with something ready."""
+    rows = await engine.fetch(_READY, project)
+    return [_lane(row["id"], _decode_key(row["key"]), row["count"], row["oldest"]) for row in rows]
 
 
 def _lane(id: int, key: LaneKey, ready: int, oldest: int | None) -> Lane:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw, Struct
+from msgspec.structs import asdict
 
 from dibs.errors import Invalid
 from dibs.model.ids import dag_of
 from dibs.model.views import Page
 from dibs.stores.postgres.rows import decode_tasks, filled
+from dibs.stores.values import Found
 
 if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
     from dibs.stores.values import Filter
 
 _CURSOR = "before-"
-_FIND = "SELECT whole, rest FROM dibs.find($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)"
+_FIND = "SELECT whole, ids, rest FROM dibs.find($1, $2, $3, $4)"
 
 _encode = msgspec.json.Encoder().encode
 
@@ -33,36 +35,38 @@ _decode_payloads = msgspec.json.Decoder(list[_Payload]).decode
 
 
 async def find(engine: Engine, filter: Filter, limit: int, cursor: str | None) -> Page:
-    """What matches, newest first. The database looks at so many tasks in one go; it goes on until some match."""
-    like = capitals = smalls = None
-    if filter.text is not None:
-        like, capitals, smalls = pattern(filter.text.lower())
-    rest: int | None = _number_of(cursor)
-    found: list[Whole] = []
-    while rest is not None and not found:
-        row = await engine.row(
-            _FIND,
-            filter.project,
-            None if filter.status is None else [str(status) for status in dict.fromkeys(filter.status)],
-            filter.type,
-            None if filter.tag is None else _encode(filter.tag).decode(),
-            filter.dag,
-            [] if filter.dag is None else alone_in(filter.dag),
-            filter.agent,
-            filter.user,
-            like,
-            capitals,
-            smalls,
-            rest,
-            limit,
-        )
-        assert row is not None
-        found, rest = _looked_at_closely(row["whole"], filter), row["rest"]
+    """What matches, newest first."""
+    row = await engine.row(_FIND, _wanted(filter), _number_of(cursor), limit, False)
+    assert row is not None
     now = engine.now()
-    return Page(
-        items=[filled(whole, now) for whole in found],
-        cursor=None if rest is None else f"{_CURSOR}{rest}",
-    )
+    found = _looked_at_closely(row["whole"], filter)
+    return Page(items=[filled(whole, now) for whole in found], cursor=_cursor(row["rest"]))
+
+
+async def find_ids(engine: Engine, filter: Filter, limit: int, cursor: str | None) -> Found:
+    """The same, but only who it is."""
+    closely = bool(filter.text or filter.not_text)
+    row = await engine.row(_FIND, _wanted(filter), _number_of(cursor), limit, not closely)
+    assert row is not None
+    ids = [whole.task.id for whole in _looked_at_closely(row["whole"], filter)] if closely else list(row["ids"])
+    return Found(ids=ids, cursor=_cursor(row["rest"]))
+
+
+def _wanted(filter: Filter) -> str:
+    """The filter as the function reads it: what it does not ask for is left out."""
+    told: dict[str, Any] = {name: value for name, value in asdict(filter).items() if value not in (None, ())}
+    if filter.status is not None:
+        told["status"] = list(dict.fromkeys(filter.status))
+    if filter.dag is not None:
+        told["alone"] = alone_in(filter.dag)
+    if filter.tag:
+        told["written"] = [_encode(tag).decode() for tag in filter.tag]
+    told.pop("not_text", None)
+    if told.pop("text", None):
+        likes, capitals, smalls = zip(*(pattern(text.lower()) for text in filter.text), strict=True)
+        small = dict(zip("".join(capitals), "".join(smalls), strict=True))
+        told |= {"like": likes, "capitals": "".join(small), "smalls": "".join(small.values())}
+    return _encode(told).decode()
 
 
 def alone_in(dag_id: str) -> list[str]:
@@ -103,21 +107,27 @@ def _number_of(cursor: str | None) -> int:
     return int(digits)
 
 
+def _cursor(rest: int | None) -> str | None:
+    return None if rest is None else f"{_CURSOR}{rest}"
+
+
 def _looked_at_closely(text: str, filter: Filter) -> list[Whole]:
-    """Those that have the tag, and contain the text: in title, type, payload (unless it is large) or error."""
+    """Those that contain the texts, and none of the others: in title, type, payload (unless it is large) or error."""
     found = decode_tasks(text)
-    if filter.text is not None:
-        wanted = filter.text.lower()
-        payloads = [bytes(each.spec.get("payload", Raw(b""))).decode() for each in _decode_payloads(text)]
-        found = [
-            whole
-            for whole, payload in zip(found, payloads, strict=True)
-            if any(
-                wanted in part.lower()
-                for part in (whole.task.title, whole.task.type, payload, whole.state.error)
-                if part and part != f'{{"ref":"task:{whole.task.id}:payload"}}'
-            )
-        ]
-    if filter.tag is not None:
-        found = [whole for whole in found if filter.tag in whole.task.tags]
-    return found
+    if not (filter.text or filter.not_text):
+        return found
+    payloads = [bytes(each.spec.get("payload", Raw(b""))).decode() for each in _decode_payloads(text)]
+
+    def contains(whole: Whole, payload: str, wanted: str) -> bool:
+        return any(
+            wanted in part.lower()
+            for part in (whole.task.title, whole.task.type, payload, whole.state.error)
+            if part and part != f'{{"ref":"task:{whole.task.id}:payload"}}'
+        )
+
+    return [
+        whole
+        for whole, payload in zip(found, payloads, strict=True)
+        if all(contains(whole, payload, wanted.lower()) for wanted in filter.text)
+        and not any(contains(whole, payload, wanted.lower()) for wanted in filter.not_text)
+    ]

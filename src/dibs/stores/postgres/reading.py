@@ -15,7 +15,7 @@ from dibs.rules import graph
 from dibs.stores import refusals
 from dibs.stores.postgres.counting import stats
 from dibs.stores.postgres.eventlog import events, last_seq
-from dibs.stores.postgres.finding import alone_in, find
+from dibs.stores.postgres.finding import alone_in, find, find_ids
 from dibs.stores.postgres.rows import Past, attempt_of, claims_from, expired_from, instant, tasks_from
 
 if TYPE_CHECKING:
@@ -26,7 +26,19 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
     from dibs.stores.postgres.joined import Joined
 
-__all__ = ["claims_from", "dag", "events", "expired_from", "find", "get", "history", "last_seq", "stats", "tasks_from"]
+__all__ = [
+    "claims_from",
+    "dag",
+    "events",
+    "expired_from",
+    "find",
+    "find_ids",
+    "get",
+    "history",
+    "last_seq",
+    "stats",
+    "tasks_from",
+]
 
 _GET = "SELECT dibs.whole(ARRAY(SELECT n FROM dibs.specs WHERE id = ANY ($1)), $2)"
 _DAG = "SELECT kept, tasks, edges, started, requested FROM dibs.dag($1, $2)"

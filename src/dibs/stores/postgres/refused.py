@@ -13,7 +13,7 @@ from msgspec.json import decode
 
 from dibs.errors import CycleDetected, DibsError, IllegalTransition, Invalid, Unavailable
 from dibs.model.status import Status
-from dibs.rules import documents, graph, lifecycle
+from dibs.rules import documents, graph, lifecycle, tagging
 from dibs.stores import refusals
 from dibs.stores import standing as standing_rules
 
@@ -47,6 +47,14 @@ def _waited_child(child: str, parent: str) -> DibsError:
     raise ValueError(f"{child} may depend on {parent}")
 
 
+def _too_many_tags(tags: list[str]) -> DibsError:
+    try:
+        tagging.retagged(tags, (), ())
+    except Invalid as error:
+        return error
+    raise ValueError(f"{len(tags)} tags are not too many")
+
+
 def _stands(standing: str) -> DibsError:
     refused = standing_rules.refusal(decode(standing, type=standing_rules.Standing))
     if refused is not None:
@@ -73,6 +81,7 @@ _WORDS: dict[str, Callable[..., DibsError]] = {
     "no_question": refusals.no_question,
     "no_task": refusals.no_task,
     "no_task_or_dag": refusals.no_task_or_dag,
+    "not_reassigned": refusals.not_reassigned,
     "over_timeout": refusals.over_timeout,
     "priority_over": refusals.priority_over,
     "question_over": refusals.question_over,
@@ -81,6 +90,7 @@ _WORDS: dict[str, Callable[..., DibsError]] = {
     "task_key_taken": refusals.task_key_taken,
     "too_many_artifacts": refusals.too_many_artifacts,
     "too_many_children": refusals.too_many_children,
+    "too_many_tags": _too_many_tags,
     "waited_child": _waited_child,
     "waits_for": refusals.waits_for,
     "unfinished_dag": refusals.unfinished_dag,

@@ -16,6 +16,7 @@ from dibs.stores.postgres import (
     cascade,
     check,
     claiming,
+    counting,
     deadletters,
     documents,
     escalating,
@@ -26,6 +27,7 @@ from dibs.stores.postgres import (
     linking,
     locks,
     metrics,
+    overseeing,
     pausing,
     providers,
     prune,
@@ -57,16 +59,18 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Budget, Lock, Page, Stats, TypeRate, TypeSlots
+    from dibs.model.views import Agent, Budget, Lane, Lock, Page, Stats, TypeRate, TypeSlots
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
     from dibs.rules.rates import Rate
     from dibs.rules.review import Ruling
+    from dibs.rules.spending import Sum
     from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
     from dibs.stores.carrying import Cargo, CarriedSettings, Census
     from dibs.stores.deadletters import DeadFilter
+    from dibs.stores.overseen import DagFilter, Dags, Ends
     from dibs.stores.standing import Standing
     from dibs.stores.values import (
         Ask,
@@ -78,6 +82,7 @@ if TYPE_CHECKING:
         Entry,
         Expired,
         Filter,
+        Found,
         Inserted,
         Insertion,
         Renewal,
@@ -196,6 +201,12 @@ class PostgresStore:
 
     async def link(self, task_id: str, dependencies: Sequence[Dependency]) -> Task:
         return await linking.link(self._engine, task_id, dependencies)
+
+    async def reassign(self, task_id: str, assignee: str | None) -> Task:
+        return await linking.reassign(self._engine, task_id, assignee)
+
+    async def retag(self, task_id: str, add: Sequence[str], remove: Sequence[str]) -> Task:
+        return await linking.retag(self._engine, task_id, add, remove)
 
     async def reprioritise(self, task_id: str, priority: float) -> Task:
         return await linking.reprioritise(self._engine, task_id, priority)
@@ -341,6 +352,9 @@ class PostgresStore:
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         return await reading.find(self._engine, filter, limit, cursor)
 
+    async def find_ids(self, filter: Filter, limit: int, cursor: str | None) -> Found:
+        return await reading.find_ids(self._engine, filter, limit, cursor)
+
     async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
         return await deadletters.groups(self._engine, wanted)
 
@@ -350,11 +364,26 @@ class PostgresStore:
     async def dag(self, dag_id: str) -> Dag | None:
         return await reading.dag(self._engine, dag_id)
 
+    async def dags(self, wanted: DagFilter, limit: int, before: str | None) -> Dags:
+        return await overseeing.dags(self._engine, wanted, limit, before)
+
+    async def histories(self, task_ids: Sequence[str]) -> list[list[Attempt]]:
+        return await overseeing.histories(self._engine, task_ids)
+
+    async def spending(self, project: str, by: str, since: int, until: int, step: int) -> list[Sum]:
+        return await overseeing.spending(self._engine, project, by, since, until, step)
+
+    async def ends(self, project: str, since: int, limit: int) -> Ends:
+        return await overseeing.ends(self._engine, project, since, limit)
+
     async def history(self, task_id: str) -> list[Attempt]:
         return await reading.history(self._engine, task_id)
 
     async def stats(self, project: str) -> Stats:
         return await reading.stats(self._engine, project)
+
+    async def ready(self, project: str) -> list[Lane]:
+        return await counting.ready(self._engine, project)
 
     async def pauses(self, project: str) -> list[Pause]:
         return await pausing.pauses(self._engine, project)

@@ -220,6 +220,9 @@ class Look:
         tallies: dict[str, Counter[Any]] = {}
         for record in self._tasks.values():
             tallies.setdefault(record.dag_id, Counter())[record.status, record.requested] += 1
+        listed = {dag_id.decode() for dag_id in self._reader.ask("ZRANGE", self._keys.dags, 0, -1)}
+        for dag_id in listed ^ set(self._named("d")):
+            yield f"Dag {dag_id} {'is listed, but does not exist' if dag_id in listed else 'is not listed'}."
         for dag_id, fields in self._hashes("d").items():
             told = boxes.dag_record({name.encode(): value for name, value in fields.items()}).tally
             right = tallies.get(dag_id, Counter())

@@ -33,6 +33,8 @@ class Keys:
         self.keys = prefix + "keys"
         self.dag_keys = prefix + "dag_keys"
         """Hashes: whose a key is. As long as the task or dag."""
+        self.dags = prefix + "dags"
+        """Sorted set: the ids of dags that have a hash, in their order. As long as the hash."""
         self.questions = prefix + "questions"
         """Hash: the task of a question. As long as the task."""
 

@@ -207,9 +207,14 @@ class Table(MutableMapping[K, V], Generic[K, V]):
         """Those that this step made."""
         return [name for name in self._now if not self._before.get(name)]
 
+    def moved(self) -> Iterator[tuple[K, bool]]:
+        """Those that this step made or removed, and whether they are there now."""
+        there = ((name, bool(before), name in self._now) for name, before in self._before.items())
+        return ((name, now) for name, before, now in there if before != now)
+
     def is_changed(self) -> bool:
         """Whether this step made or removed one."""
-        return any(bool(before) != (name in self._now) for name, before in self._before.items())
+        return next(self.moved(), None) is not None
 
     def seen(self) -> dict[K, V | None]:
         """Those that somebody has looked at; None: there is none."""

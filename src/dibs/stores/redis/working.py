@@ -271,6 +271,21 @@ class Working(State):
                 seen.add(record.dag_id)
                 yield list(self.members.get(record.dag_id, ()))
 
+    def newest_dags(self, before: str | None) -> Iterator[DagRecord]:
+        top = "+" if before is None else f"({before}"
+        while True:
+            found = self.reader.ask("ZREVRANGEBYLEX", self.where.dags, top, "-", "LIMIT", 0, AHEAD)
+            ids = [dag_id.decode() for dag_id in found]
+            self.dags.expect(ids)
+            yield from (self.dags[dag_id] for dag_id in ids)
+            if len(ids) < AHEAD:
+                return
+            top = f"({ids[-1]}"
+
+    def ended_since(self, at: int) -> list[Record]:
+        numbers = self._met(self.reader.ask("ZRANGEBYSCORE", self.order("ended").key, at, "+inf"))
+        return [self.numbered[number] for number in numbers]
+
     def forget_before(self, before: int) -> None:
         first, last = self._first_event(), self.last_seq
         while first <= last:
@@ -425,6 +440,9 @@ class Working(State):
         self._edges.number(edge)
         return edge
 
+    def leave_lane(self, record: Record) -> None:
+        """Where it stands is remembered: `_index` takes it away from there."""
+
     def _index(self, record: Record) -> None:
         number = record.number
         after = layout.places(record, self.lane_ids[record.lane])
@@ -491,6 +509,8 @@ class Working(State):
         self.tasks.tie(self._edges.new_ends() | owners)
         found = [change for part in self._kept for change in part.changes()]
         found += self._window_changes()
+        for dag_id, is_there in self.dags.moved():
+            found.append(("ZADD", self.where.dags, 0, dag_id) if is_there else ("ZREM", self.where.dags, dag_id))
         if self._gates_changed():
             self._meta[b"gates"] = b"%d" % (self._counter(b"gates") + 1)
         if self._told:

@@ -12,7 +12,7 @@ from dibs.model.review import Resolution, Review
 from dibs.rules import questions
 from dibs.rules import review as rules
 from dibs.stores import refusals
-from dibs.stores.sqlite import asking, reading, revive, rows
+from dibs.stores.sqlite import asking, finding, reading, revive, rows
 from dibs.stores.sqlite.dags import Dags
 from dibs.stores.sqlite.rows import decode, encode
 from dibs.stores.sqlite.statements import sql
@@ -84,12 +84,14 @@ def _parameters(tx: Transaction, wanted: DeadFilter) -> dict[str, Any]:
     """What the statement asks for. Words are looked for here, as `find` does, among all dead letters of the project."""
     numbers = None
     if wanted.text is not None or wanted.tag is not None:
-        words = Filter(text=wanted.text, tag=wanted.tag)
+        words = Filter(
+            text=() if wanted.text is None else (wanted.text,), tag=() if wanted.tag is None else (wanted.tag,)
+        )
         every = [row[0] for row in tx.connection.execute(_ALL, (wanted.project,))]
         fitting: list[int] = []
         for start in range(0, len(every), _AT_ONCE):
             loaded = rows.load_numbers(tx, every[start : start + _AT_ONCE])
-            fitting += [row.n for row in reading.with_words(tx, loaded, words)]
+            fitting += [row.n for row in finding.with_words(tx, loaded, words)]
         numbers = encode(fitting).decode()
     alone = [] if wanted.dag is None else [name for name in _alone_in(wanted.dag) if dag_of(name) == wanted.dag]
     return {

@@ -23,7 +23,7 @@ WHERE project = ? AND kind = ? AND name > ? ORDER BY name LIMIT ?
 def write(tx: Transaction, project: str, kind: str, name: str, body: bytes | None, expected: int | None) -> int:
     """Keep a document, or remove it (None); its new version."""
     known = tx.row(_VERSION, (project, kind, name))
-    version = rules.next_version(0 if known is None else known[0], expected, name, removes=body is None)
+    version = rules.next_version(0 if known is None else known[0], expected, name, removes=body is None, now=tx.now)
     if body is not None:
         tx.run(_PUT, (project, kind, name, version, body, tx.now))
     elif known is not None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from dibs.model.escalation import Escalation
@@ -120,23 +121,29 @@ def take(work: Work, row: Row, settlement: Settlement, agent: str | None) -> Non
 
 def reassign(work: Work, lanes: Lanes, row: Row, rungs: tuple[Rung, ...]) -> None:
     """Move it to the lane of another agent or model."""
-    tx = work.tx
-    moves = [rung for rung in rungs if rung.do == escalation.REASSIGN]
-    if not moves:
-        return
+    for rung in rungs:
+        if rung.agent is not None:
+            move_to(work.tx, lanes, row, assignee=rung.agent)
+        elif rung.model is not None:
+            move_to(work.tx, lanes, row, model=rung.model)
+
+
+def move_to(
+    tx: Transaction, lanes: Lanes, row: Row, *, assignee: str | UnsetType | None = UNSET, model: str | None = None
+) -> None:
+    """Move a task to the lane of another agent (None: of anybody), or of another model."""
     lane = _key(tx, row.lane)
     fallback = None if row.fallback_lane is None else _key(tx, row.fallback_lane)
-    for rung in moves:
-        if rung.agent is not None:
-            rows.change_spec(tx, row.n, "assignee", encode(rung.agent))
-            lane = replace(lane, assignee=rung.agent)
-            fallback = None if fallback is None else replace(fallback, assignee=rung.agent)
-        elif rung.model is not None:
-            rows.change_spec(tx, row.n, "models", encode([rung.model]))
-            rows.change_spec(tx, row.n, "fallback_models", b"[]")
-            # The provider it named was that of its other models.
-            rows.change_spec(tx, row.n, "provider", b"null")
-            lane, fallback = replace(lane, models=(rung.model,), provider=None), None
+    if assignee is not UNSET:
+        rows.change_spec(tx, row.n, "assignee", encode(assignee))
+        lane = replace(lane, assignee=assignee)
+        fallback = None if fallback is None else replace(fallback, assignee=assignee)
+    if model is not None:
+        rows.change_spec(tx, row.n, "models", encode([model]))
+        rows.change_spec(tx, row.n, "fallback_models", b"[]")
+        # The provider it named was that of its other models.
+        rows.change_spec(tx, row.n, "provider", b"null")
+        lane, fallback = replace(lane, models=(model,), provider=None), None
     lanes.current(tx)
     numbers = lanes.numbers(tx, [lane] if fallback is None else [lane, fallback])
     row.lane = numbers[lane]

@@ -1,13 +1,15 @@
-"""Changing tasks that wait: new edges into them, another priority."""
+"""Changing tasks: new edges into them, another priority, another assignee, other tags."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from dibs.model.status import ENDED_BADLY, Status
-from dibs.rules import graph, lifecycle
+from dibs.rules import graph, lifecycle, matching
+from dibs.rules.tagging import retagged
 from dibs.stores import refusals
 from dibs.stores.sqlite import reading
+from dibs.stores.sqlite.escalating import move_to
 from dibs.stores.sqlite.rows import change_spec, encode
 from dibs.stores.sqlite.work import Work
 
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from dibs.model.task import Task
     from dibs.stores.sqlite.engine import Transaction
+    from dibs.stores.sqlite.lanes import Lanes
     from dibs.stores.sqlite.rows import Row
     from dibs.stores.values import Dependency
 
@@ -99,5 +102,36 @@ def reprioritise(tx: Transaction, task_id: str, priority: float) -> Task:
     row.rerank(tx.now)
     work.touch(row)
     work.reranked(row)
+    work.flush()
+    return reading.get_one(tx, task_id)
+
+
+def reassign(tx: Transaction, lanes: Lanes, task_id: str, assignee: str | None) -> Task:
+    """Move a task that nobody holds to the lane of an agent, of agents of a type, or of anybody (None)."""
+    work = Work(tx)
+    row = work.get(task_id)
+    known = reading.get_one(tx, task_id).assignee
+    if not matching.may_be_given(row.status, known):
+        raise refusals.not_reassigned(task_id, row.status, known)
+    if assignee != known:
+        move_to(tx, lanes, row, assignee=assignee)
+        work.touch(row)
+        work.reranked(row)
+        work.emit("task.reassigned", row, data={"assignee": assignee})
+        work.flush()
+    return reading.get_one(tx, task_id)
+
+
+def retag(tx: Transaction, task_id: str, add: Sequence[str], remove: Sequence[str]) -> Task:
+    """Change the tags of a task, whatever its status."""
+    work = Work(tx)
+    row = work.get(task_id)
+    task = reading.get_one(tx, task_id)
+    tags = retagged(task.tags, add, remove)
+    if tags == task.tags:
+        return task
+    change_spec(tx, row.n, "tags", encode(tags))
+    row.updated_at = tx.now
+    work.mend(row)
     work.flush()
     return reading.get_one(tx, task_id)

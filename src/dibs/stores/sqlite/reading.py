@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-from msgspec import Raw, Struct
-
-from dibs.errors import Invalid
 from dibs.model.attempt import Attempt
 from dibs.model.claim import Claim
 from dibs.model.dag import Dag, Edge
-from dibs.model.ids import dag_of
 from dibs.model.instants import from_micros
 from dibs.model.status import DagStatus, Outcome, Status
-from dibs.model.views import Page
 from dibs.rules import graph, large
 from dibs.rules.handover import by_name
 from dibs.stores import refusals
@@ -27,12 +21,9 @@ if TYPE_CHECKING:
 
     from dibs.model.task import Task
     from dibs.stores.sqlite.engine import Transaction
-    from dibs.stores.values import Filter
 
 SHOWN_ATTEMPTS = 10
-MAX_LOOKED_AT = 10_000
 
-_CURSOR = "before-"
 _OUTPUTS = """
 SELECT a.n, coalesce(a.output, b.output), a.decision
 FROM json_each(?) j
@@ -48,12 +39,6 @@ LEFT JOIN blobs b ON b.n = a.n AND b.fence = a.fence
 _BLOCKED_BY = """
 SELECT e.child, t.id FROM json_each(?) j
 CROSS JOIN edges e ON e.child = j.value AND e.resolved_at IS NULL CROSS JOIN tasks t ON t.n = e.parent ORDER BY e.id
-"""
-_READY = """
-SELECT n FROM tasks INDEXED BY task_ready WHERE status = 'ready' AND parked_on IS NULL
-UNION ALL
-SELECT n FROM tasks INDEXED BY task_parked WHERE parked_on IS NOT NULL
-LIMIT ?
 """
 _INPUTS = """
 SELECT e.child, e.kind, t.id, s.spec->>'$.ref', coalesce(a.output, b.output)
@@ -83,13 +68,6 @@ SELECT p.id, c.id, e.kind FROM tasks c
 CROSS JOIN edges e ON e.child = c.n AND e.kind <> 'judge' CROSS JOIN tasks p ON p.n = e.parent
 WHERE c.dag = ? ORDER BY c.n, e.id
 """
-
-
-class _Payload(Struct):
-    payload: Raw = Raw(b"null")
-
-
-_decode_payload = msgspec.json.Decoder(_Payload).decode
 
 
 # Tasks
@@ -249,109 +227,6 @@ def history(tx: Transaction, task_id: str) -> list[Attempt]:
     if found is None:
         raise refusals.no_task(task_id)
     return attempts_of(tx, found[0])
-
-
-# Pages
-
-
-def find(tx: Transaction, filter: Filter, limit: int, cursor: str | None) -> Page:
-    """What matches, newest first; a window of tasks is looked at, however few of them match."""
-    window = _window(tx, filter, _number_of(cursor))
-    found: list[Row] = []
-    for start in range(0, len(window), 500):
-        numbers = window[start : start + 500]
-        loaded = {row.n: row for row in rows.load_numbers(tx, numbers)}
-        candidates = [row for row in (loaded[number] for number in numbers) if _matches(row, filter)]
-        found.extend(with_words(tx, candidates, filter))
-        if len(found) > limit:
-            found = found[:limit]
-            return Page(items=listed(tx, found), cursor=f"{_CURSOR}{found[-1].n}")
-    more = len(window) == MAX_LOOKED_AT
-    return Page(items=listed(tx, found), cursor=f"{_CURSOR}{window[-1]}" if more else None)
-
-
-def _number_of(cursor: str | None) -> int:
-    if cursor is None:
-        return 2**62
-    digits = cursor.removeprefix(_CURSOR)
-    if digits == cursor or not (digits.isascii() and digits.isdigit()) or len(digits) > 18:
-        raise Invalid("This cursor is not from an earlier page.", field="cursor")
-    return int(digits)
-
-
-def _window(tx: Transaction, filter: Filter, before: int) -> list[int]:
-    """The newest task numbers that one index yields; the other conditions are looked at row by row."""
-    tail = " AND n < ? ORDER BY n DESC LIMIT ?"
-    start = "SELECT n FROM tasks "
-    clauses: list[tuple[str, tuple[Any, ...]]]
-    found: set[int] = set()
-    if filter.dag is not None:
-        clauses = [("WHERE dag = ?", (filter.dag,))]
-        alone = [name for name in ("task_" + filter.dag[4:], filter.dag[4:]) if dag_of(name) == filter.dag]
-        clauses.extend(("WHERE id = ? AND dag IS NULL", (name,)) for name in alone)
-    elif filter.user is not None:
-        clauses = [("WHERE project = ? AND user = ?", (filter.project, filter.user))]
-    elif filter.status is not None:
-        ready: list[int] = []
-        if "ready" in filter.status:
-            ready = [row[0] for row in tx.connection.execute(_READY, (MAX_LOOKED_AT + 1,))]
-            if len(ready) > MAX_LOOKED_AT:
-                # The index of ready tasks has another order. With so many, some are among the newest.
-                return [row[0] for row in tx.connection.execute(start + "WHERE true" + tail, (before, MAX_LOOKED_AT))]
-        where = "WHERE project = ? AND status = ? AND status <> 'ready'"
-        clauses = [(where, (filter.project, str(status))) for status in set(filter.status) if status != "ready"]
-        found.update(number for number in ready if number < before)
-    elif filter.type is not None:
-        clauses = [("WHERE project = ? AND type = ?", (filter.project, filter.type))]
-    else:
-        clauses = [("WHERE true", ())]
-    for where, parameters in clauses:
-        found.update(
-            row[0] for row in tx.connection.execute(start + where + tail, (*parameters, before, MAX_LOOKED_AT))
-        )
-    return sorted(found, reverse=True)[:MAX_LOOKED_AT]
-
-
-def _matches(row: Row, filter: Filter) -> bool:
-    return (
-        row.project == filter.project
-        and (filter.status is None or row.status in filter.status)
-        and (filter.type is None or row.type == filter.type)
-        and (filter.agent is None or row.agent == filter.agent)
-        and (filter.user is None or row.user == filter.user)
-    )
-
-
-def with_words(tx: Transaction, found: list[Row], filter: Filter) -> list[Row]:
-    """Those that have the tag and contain the text: in title, type, payload (unless it is large) or error."""
-    if filter.tag is None and filter.text is None:
-        return found
-    tasks = rows.load_listed(tx, found)
-    if filter.tag is not None:
-        found = [row for row in found if filter.tag in tasks[row.n].tags]
-    if filter.text is None:
-        return found
-    small = [row.n for row in found if row.bytes <= large.LARGE_BYTES]
-    specs: dict[int, str] = dict(
-        tx.connection.execute(
-            "SELECT n, spec FROM specs WHERE n IN (SELECT value FROM json_each(?))", (encode(small).decode(),)
-        )
-    )
-    text = filter.text.lower()
-    return [
-        row
-        for row in found
-        if any(
-            text in part.lower()
-            for part in (
-                tasks[row.n].title,
-                row.type,
-                bytes(_decode_payload(specs[row.n]).payload).decode() if row.n in specs else "",
-                row.error,
-            )
-            if part
-        )
-    ]
 
 
 # Dags

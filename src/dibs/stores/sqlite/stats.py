@@ -51,8 +51,8 @@ def stats(tx: Transaction, lanes: Lanes, project: str) -> Stats:
     by_type: dict[str, dict[str, int]] = {}
     for type, status, count in tx.connection.execute(_COUNTS, (project,)):
         by_type.setdefault(type, {})[status] = count
-    ready = _lanes(tx, lanes, project)
-    for lane in ready:
+    ready_lanes = ready(tx, lanes, project)
+    for lane in ready_lanes:
         found = by_type.setdefault(lane.type, {})
         found["ready"] = found.get("ready", 0) + lane.ready
     return Stats(
@@ -61,12 +61,12 @@ def stats(tx: Transaction, lanes: Lanes, project: str) -> Stats:
             type: {status.value: found[status] for status in Status if status in found}
             for type, found in sorted(by_type.items())
         },
-        lanes=ready,
+        lanes=ready_lanes,
         agents=registry.agents(tx, project, tx.now - seconds(_DAY_S)),
-        oldest_ready_at=min((lane.oldest_ready_at for lane in ready if lane.oldest_ready_at), default=None),
+        oldest_ready_at=min((lane.oldest_ready_at for lane in ready_lanes if lane.oldest_ready_at), default=None),
         next_due_at=instant(tx.row(_NEXT_DUE, (project,))[0]),
         cost_usd=tx.row("SELECT sum(cost_usd) FROM tasks WHERE project = ? AND cost_usd IS NOT NULL", (project,))[0],
-        by_tier=_tiers(tx, ready),
+        by_tier=_tiers(tx, ready_lanes),
     )
 
 
@@ -88,7 +88,8 @@ def _ordered(by_type: dict[str, dict[str, int]]) -> dict[str, int]:
     return {status: count for status, count in totals.items() if count}
 
 
-def _lanes(tx: Transaction, lanes: Lanes, project: str) -> list[Lane]:
+def ready(tx: Transaction, lanes: Lanes, project: str) -> list[Lane]:
+    """Lanes with something ready."""
     lanes.current(tx)
     found = []
     for id, count, oldest in tx.connection.execute(_READY):

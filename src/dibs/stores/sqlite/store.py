@@ -24,16 +24,18 @@ if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
     from dibs.model.question import Question
     from dibs.model.task import Task
-    from dibs.model.views import Agent, Budget, Lock, Page, Stats, TypeRate, TypeSlots
+    from dibs.model.views import Agent, Budget, Lane, Lock, Page, Stats, TypeRate, TypeSlots
     from dibs.rules.breaker import Override, Record
     from dibs.rules.closing import Pause
     from dibs.rules.providers import Backoff
     from dibs.rules.rates import Rate
     from dibs.rules.review import Ruling
+    from dibs.rules.spending import Sum
     from dibs.rules.windows import Window
     from dibs.stores.agents import Registration
     from dibs.stores.carrying import Cargo, CarriedSettings, Census
     from dibs.stores.deadletters import DeadFilter
+    from dibs.stores.overseen import DagFilter, Dags, Ends
     from dibs.stores.sqlite.claim import Claiming
     from dibs.stores.sqlite.engine import Transaction
     from dibs.stores.standing import Standing
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         Entry,
         Expired,
         Filter,
+        Found,
         Inserted,
         Insertion,
         Renewal,
@@ -254,6 +257,16 @@ class SqliteStore:
         from dibs.stores.sqlite import links
 
         return await self._engine.write(lambda tx: links.reprioritise(tx, task_id, priority))
+
+    async def reassign(self, task_id: str, assignee: str | None) -> Task:
+        from dibs.stores.sqlite import links
+
+        return await self._engine.write(lambda tx: links.reassign(tx, self._lanes, task_id, assignee))
+
+    async def retag(self, task_id: str, add: Sequence[str], remove: Sequence[str]) -> Task:
+        from dibs.stores.sqlite import links
+
+        return await self._engine.write(lambda tx: links.retag(tx, task_id, add, remove))
 
     async def pause(self, project: str, pause: Pause) -> Pause:
         from dibs.stores.sqlite import pausing
@@ -492,9 +505,14 @@ class SqliteStore:
         return await self._engine.read(lambda tx: projects(tx, ids))
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
-        from dibs.stores.sqlite import reading
+        from dibs.stores.sqlite import finding
 
-        return await self._engine.read(lambda tx: reading.find(tx, filter, limit, cursor))
+        return await self._engine.read(lambda tx: finding.find(tx, filter, limit, cursor))
+
+    async def find_ids(self, filter: Filter, limit: int, cursor: str | None) -> Found:
+        from dibs.stores.sqlite import finding
+
+        return await self._engine.read(lambda tx: finding.find_ids(tx, filter, limit, cursor))
 
     async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
         from dibs.stores.sqlite import deadletters
@@ -516,10 +534,35 @@ class SqliteStore:
 
         return await self._engine.read(lambda tx: reading.history(tx, task_id))
 
+    async def histories(self, task_ids: Sequence[str]) -> list[list[Attempt]]:
+        from dibs.stores.sqlite import overseeing
+
+        return await self._engine.read(lambda tx: overseeing.histories(tx, task_ids))
+
+    async def dags(self, wanted: DagFilter, limit: int, before: str | None) -> Dags:
+        from dibs.stores.sqlite import overseeing
+
+        return await self._engine.read(lambda tx: overseeing.dags(tx, wanted, limit, before))
+
+    async def spending(self, project: str, by: str, since: int, until: int, step: int) -> list[Sum]:
+        from dibs.stores.sqlite import overseeing
+
+        return await self._engine.read(lambda tx: overseeing.spending(tx, project, by, since, until, step))
+
+    async def ends(self, project: str, since: int, limit: int) -> Ends:
+        from dibs.stores.sqlite import overseeing
+
+        return await self._engine.read(lambda tx: overseeing.ends(tx, self._lanes, project, since, limit))
+
     async def stats(self, project: str) -> Stats:
         from dibs.stores.sqlite import stats
 
         return await self._engine.read(lambda tx: stats.stats(tx, self._seen_lanes, project))
+
+    async def ready(self, project: str) -> list[Lane]:
+        from dibs.stores.sqlite import stats
+
+        return await self._engine.read(lambda tx: stats.ready(tx, self._lanes, project))
 
     async def pauses(self, project: str) -> list[Pause]:
         from dibs.stores.sqlite import pausing

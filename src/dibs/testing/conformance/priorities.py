@@ -25,6 +25,18 @@ async def order(queue: Queue) -> list[object]:
 
 
 class Priorities(Topic):
+    async def test_a_batch_from_many_lanes_is_in_order_however_they_share_it(self, queue: Queue) -> None:
+        """One lane has most of the best, another some between them, ten have little that is good."""
+        wanted: list[tuple[str, float]] = [("deep", number) for number in range(30)]
+        wanted += [("mixed", 2 * number + 0.5) for number in range(12)]
+        wanted += [(f"shallow-{number}", 20.25 + 5 * number) for number in range(10)]
+        await queue.add_many([NewTask(type, priority=priority, boost=0) for type, priority in wanted])
+        claims = await queue.claim("ada", limit=44)
+        best = sorted(wanted, key=lambda task: task[1])[:44]
+        assert [(claim.task.type, claim.task.priority) for claim in claims] == best
+        claims = await queue.claim("ada", limit=44)
+        assert len(claims) == len(wanted) - 44
+
     async def test_lower_priority_values_come_first(self, queue: Queue) -> None:
         await queue.add_many([NewTask("job", value, priority=value) for value in (50, 0, 100, 12.5, 30)])
         assert await order(queue) == [0, 12.5, 30, 50, 100]

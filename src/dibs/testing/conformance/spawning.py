@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,6 +35,41 @@ class Spawning(Topic):
         await queue.complete(claim, "done")
         await finish(queue, "child")
         assert (await queue.get_dag(claim.task.dag_id)).status == DagStatus.COMPLETED
+
+    async def test_a_parent_hears_of_each_childs_end_once(self, queue: Queue) -> None:
+        await queue.add("parent")
+        claim = await take(queue)
+        assert await queue.hear(claim) == []
+        one, two, _ = await queue.spawn(claim, [NewTask("child", 1, ref="one"), NewTask("child", 2), NewTask("slow")])
+        assert await queue.hear(claim) == []
+        await finish(queue, "child", "first")
+        [heard] = await queue.hear(claim)
+        assert (heard.task_id, heard.ref, heard.status, heard.output) == (one.id, "one", "completed", "first")
+        assert await queue.hear(claim) == []
+        # It was busy: two calls that ask at the same moment tell of it once.
+        second = await take(queue, "child")
+        await queue.fail(second, "no luck", retry=False)
+        answers = await asyncio.gather(queue.hear(claim), queue.hear(claim))
+        [[heard]] = [answer for answer in answers if answer]
+        assert (heard.task_id, heard.status, heard.error) == (two.id, "dead_lettered", "no luck")
+        # A child that was retried ends once more.
+        await queue.retry(two.id)
+        await finish(queue, "child", "at last")
+        assert [each.output for each in await queue.hear(claim)] == ["at last"]
+
+    async def test_whoever_takes_over_from_a_dead_parent_hears_of_all(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.add("parent")
+        dead = await take(queue)
+        await queue.spawn(dead, [NewTask("child", 1), NewTask("child", 2)])
+        await finish(queue, "child", "heard by the dead")
+        assert len(await queue.hear(dead)) == 1
+        await elapse(queue, clock, 120)
+        await finish(queue, "child", "heard by nobody")
+        with pytest.raises(LeaseLost):
+            await queue.hear(dead)
+        alive = await take(queue, "parent")
+        assert [each.output for each in await queue.hear(alive)] == ["heard by the dead", "heard by nobody"]
+        assert await queue.hear(alive) == []
 
     async def test_a_parent_that_waits_is_suspended_and_resumes_with_the_outputs(self, queue: Queue) -> None:
         await queue.add("parent")

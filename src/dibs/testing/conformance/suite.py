@@ -37,22 +37,27 @@ from dibs.testing.conformance.large import Large
 from dibs.testing.conformance.leases import Leases
 from dibs.testing.conformance.limits import Limits
 from dibs.testing.conformance.locks import Locks
+from dibs.testing.conformance.logins import Logins
 from dibs.testing.conformance.measuring import Measuring
 from dibs.testing.conformance.outcomes import Outcomes
 from dibs.testing.conformance.overdrawing import Overdrawing
 from dibs.testing.conformance.overflowing import Overflowing
+from dibs.testing.conformance.overseeing import Overseeing
 from dibs.testing.conformance.passing import Passing
 from dibs.testing.conformance.pausing import Pausing
 from dibs.testing.conformance.priorities import Priorities
 from dibs.testing.conformance.providers import Providers
+from dibs.testing.conformance.querying import Querying
 from dibs.testing.conformance.rates import Rates
 from dibs.testing.conformance.reading import Counting, Explaining, Finding, Waiting
+from dibs.testing.conformance.reassigning import Reassigning
 from dibs.testing.conformance.retention import Retention
 from dibs.testing.conformance.retrying import Retrying
 from dibs.testing.conformance.schedules import Schedules
 from dibs.testing.conformance.settling import Settling
 from dibs.testing.conformance.slots import Slots
 from dibs.testing.conformance.spawning import Spawning
+from dibs.testing.conformance.steering import Steering
 from dibs.testing.conformance.tenancy import Tenancy
 from dibs.testing.conformance.timeouts import Timeouts
 from dibs.testing.conformance.tokens import Tokens
@@ -101,6 +106,7 @@ class StoreConformance(
     Limits,
     Linking,
     Locks,
+    Logins,
     Measuring,
     Outcomes,
     Overdrawing,
@@ -109,7 +115,11 @@ class StoreConformance(
     Pausing,
     Priorities,
     Providers,
+    Overseeing,
+    Querying,
+    Steering,
     Rates,
+    Reassigning,
     Referring,
     Retention,
     Retrying,

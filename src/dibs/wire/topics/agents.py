@@ -59,7 +59,8 @@ VERBS = (
         method="GET",
         path="/v1/lanes",
         roles=EVERYONE,
-        about="What is ready, by lane: how much, since when, and which live agents can do it.",
+        about="What is ready, by lane, since when, and which live agents can do it; with `minutes`, also how it went.",
+        takes={"minutes": int | None},
         reply=list[Lane],
     ),
 )

@@ -6,6 +6,7 @@ from typing import Any
 
 from dibs.model.dag import Dag
 from dibs.model.role import EVERYONE, STEERING
+from dibs.model.views import DagPage, TaskAttempts
 from dibs.wire.topics.tasks import Waited
 from dibs.wire.verbs import Duration, Verb
 
@@ -28,6 +29,23 @@ VERBS = (
         reply=Dag,
         status=201,
         once=True,
+    ),
+    Verb(
+        name="dags",
+        method="GET",
+        path="/v1/dags",
+        roles=EVERYONE,
+        about="Dags without their tasks, the newest first, a page at a time; `text` is in the title.",
+        takes={"status": list[str] | None, "text": str | None, "limit": int, "cursor": str | None},
+        reply=DagPage,
+    ),
+    Verb(
+        name="dag_attempts",
+        method="GET",
+        path="/v1/dags/{dag_id}/attempts",
+        roles=EVERYONE,
+        about="Every claim that ended of each task of a dag, in the order in which the tasks were added.",
+        reply=list[TaskAttempts],
     ),
     Verb(
         name="get_dag",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dibs.model.login import Login
 from dibs.model.role import OPERATING
 from dibs.model.token import IssuedToken, Token
 from dibs.wire.verbs import Duration, Moment, Verb
@@ -51,6 +52,16 @@ VERBS = (
         about="A new token with the rights of this one, which ends after `grace`.",
         takes={"grace": Duration},
         reply=IssuedToken,
+        status=201,
+    ),
+    Verb(
+        name="create_login",
+        method="POST",
+        path="/v1/logins",
+        roles=OPERATING,
+        about="A code that logs one browser in, at /login?once=CODE: once, within `valid`.",
+        takes={"name": str, "role": str, "valid": Duration, "lasts": Duration},
+        reply=Login,
         status=201,
     ),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dibs.worker.executors.agent import run_agent
 from dibs.worker.executors.command import run_command
 from dibs.worker.executors.minder import Minder
 from dibs.worker.executors.process import Children, run_in_process
@@ -34,6 +35,8 @@ class Executors:
                 return Completed(await run_in_thread(Line(work, self._queue), self._threads))
             case "process":
                 return await run_in_process(Line(work, self._queue), self._threads, self._children)
+            case "agent":
+                return await run_agent(work, self._threads, self._minder, self._queue)
             case _:
                 return await run_command(work, self._threads, self._minder, self._queue)
 

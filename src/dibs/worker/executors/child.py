@@ -22,6 +22,7 @@ import dibs.errors
 from dibs.errors import DibsError
 from dibs.model.artifact import Artifact
 from dibs.model.claim import Claim, Settled
+from dibs.model.heard import Heard
 from dibs.model.task import Task
 from dibs.rules import validation
 from dibs.worker.context import SyncContext
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MAIN = "__dibs_main__"
-_KINDS: dict[str, Any] = {"artifact": Artifact, "settle_member": Settled | None, "spawn": Task}
+_KINDS: dict[str, Any] = {"artifact": Artifact, "hear": list[Heard], "settle_member": Settled | None, "spawn": Task}
 """What the answers to some verbs are, which arrive as JSON."""
 
 

@@ -11,8 +11,9 @@ import selectors
 import signal
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from time import monotonic
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, TypeVar
 
 from msgspec import DecodeError
 from msgspec.json import decode, encode
@@ -23,10 +24,14 @@ from dibs.worker.executors.templates import fill
 from dibs.worker.outcomes import Completed, Ending, Failed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
     from dibs.queue import Queue
     from dibs.worker.executors.minder import Minder
     from dibs.worker.executors.threads import DaemonThreads
     from dibs.worker.work import Work
+
+P = TypeVar("P", bound="Pump")
 
 CHUNK = 65_536
 TAIL_CHARS = 4_000
@@ -45,40 +50,63 @@ async def run_command(work: Work, threads: DaemonThreads, minder: Minder, queue:
 
 def _run(work: Work, argv: list[str], minder: Minder, queue: Queue) -> Ending:
     body = encode(work.claim)
+    with claim_file(body) as path:
+        done = run_program(work, argv, minder, environment_of(work, queue, path), body, Pump)
+    return done if isinstance(done, Failed) else ending_of_command(work, argv, *done)
+
+
+@contextmanager
+def claim_file(body: bytes) -> Iterator[str]:
+    """The path of a file with a claim, while a command runs."""
     descriptor, path = tempfile.mkstemp(prefix="dibs-claim-", suffix=".json")
     try:
         with os.fdopen(descriptor, "wb") as file:
             file.write(body)
-        minder.prepare()
-        try:
-            process = subprocess.Popen(
-                argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                env=_environment(work, queue, path),
-                start_new_session=True,
-            )
-        except (OSError, ValueError) as error:
-            return Failed(f"the command {argv[0]!r} could not be started: {error}")
-        with process:
-            enter_group(work, process.pid)
-            pump = _Pump(work, process, body)
-            try:
-                minder.mind(process.pid)
-                pump.run()
-                # Its outputs are closed a moment before it has ended, or long before: that is no reason to kill it.
-                process.wait()
-            finally:
-                leave_group(work)
-                process.wait()
-                minder.forget(process.pid)
-        return _ending(work, argv, process.returncode, pump)
+        yield path
     finally:
         os.unlink(path)
 
 
-def _environment(work: Work, queue: Queue, path: str) -> dict[str, str]:
+def run_program(
+    work: Work,
+    argv: list[str],
+    minder: Minder,
+    environment: Mapping[str, str],
+    body: bytes,
+    make_pump: Callable[[Work, subprocess.Popen[bytes], bytes], P],
+    folder: str | None = None,
+) -> tuple[int, P] | Failed:
+    """Run a program to the end of its whole process group: its exit code, and what moved its bytes."""
+    minder.prepare()
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment,
+            cwd=folder,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        return Failed(f"the command {argv[0]!r} could not be started: {error}")
+    with process:
+        enter_group(work, process.pid)
+        pump = make_pump(work, process, body)
+        try:
+            minder.mind(process.pid)
+            pump.run()
+            # Its outputs are closed a moment before it has ended, or long before: that is no reason to kill it.
+            process.wait()
+        finally:
+            leave_group(work)
+            process.wait()
+            minder.forget(process.pid)
+    return process.returncode, pump
+
+
+def environment_of(work: Work, queue: Queue, path: str) -> dict[str, str]:
+    """What a command finds in its environment: ours, and what it needs to call dibs."""
     claim = work.claim
     trace = traces.of_context(claim.context)
     return {
@@ -93,14 +121,23 @@ def _environment(work: Work, queue: Queue, path: str) -> dict[str, str]:
     }
 
 
-def _ending(work: Work, argv: list[str], code: int, pump: _Pump) -> Ending:
+def crashed(argv: list[str], code: int, tail: str) -> Failed:
+    """The end of a command that a signal killed."""
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    return Failed(f"{argv[0]} was killed by {name}{_said(tail)}", reason="crash", crash=True, exit_code=code)
+
+
+def _said(tail: str) -> str:
+    return f":\n{tail}" if tail else ", and wrote nothing to stderr"
+
+
+def ending_of_command(work: Work, argv: list[str], code: int, pump: Pump) -> Ending:
+    """How a command ended, by its exit code and what it printed."""
     tail = pump.tail.strip()
-    said = f":\n{tail}" if tail else ", and wrote nothing to stderr"
     if code < 0:
-        name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
-        return Failed(f"{argv[0]} was killed by {name}{said}", reason="crash", crash=True, exit_code=code)
+        return crashed(argv, code, tail)
     if code > 0:
-        return Failed(f"{argv[0]} ended with exit code {code}{said}", exit_code=code)
+        return Failed(f"{argv[0]} ended with exit code {code}{_said(tail)}", exit_code=code)
     if pump.size > validation.MAX_OUTPUT_BYTES:
         return Failed(
             f"{argv[0]} wrote {pump.size:,} bytes to stdout; at most {validation.MAX_OUTPUT_BYTES:,} are kept.",
@@ -118,7 +155,7 @@ def _ending(work: Work, argv: list[str], code: int, pump: _Pump) -> Ending:
     return Completed(output, exit_code=0)
 
 
-class _Pump:
+class Pump:
     """Moves bytes between the worker and one command until the command has ended."""
 
     def __init__(self, work: Work, process: subprocess.Popen[bytes], body: bytes) -> None:
@@ -172,12 +209,16 @@ class _Pump:
         except OSError:  # it does not read its stdin: its choice
             return False
         if pipe is self._process.stdout:
-            self.size += len(chunk)
-            if self.size <= validation.MAX_OUTPUT_BYTES:
-                self.output += chunk
+            self.take(chunk)
         else:
             self._hear(chunk)
         return bool(chunk)
+
+    def take(self, chunk: bytes) -> None:
+        """What it wrote to stdout."""
+        self.size += len(chunk)
+        if self.size <= validation.MAX_OUTPUT_BYTES:
+            self.output += chunk
 
     def _hear(self, chunk: bytes) -> None:
         *lines, self._line = (self._line + chunk).split(b"\n")

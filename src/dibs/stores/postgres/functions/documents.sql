@@ -8,6 +8,7 @@ CREATE OR REPLACE FUNCTION dibs.write_document(
 #variable_conflict use_column
 DECLARE
     known bigint;
+    at CONSTANT bigint := coalesce(p_now, dibs.micros());
 BEGIN
     LOOP
         SELECT d.version INTO known FROM dibs.documents d
@@ -21,14 +22,14 @@ BEGIN
             RETURN 0;
         ELSIF known > 0 THEN
             UPDATE dibs.documents d
-            SET version = known + 1, body = p_body, updated_at = coalesce(p_now, dibs.micros())
+            SET version = known + 1, body = p_body, updated_at = at
             WHERE d.project = p_project AND d.kind = p_kind AND d.name = p_name;
             RETURN known + 1;
         END IF;
         INSERT INTO dibs.documents (project, kind, name, version, body, updated_at)
-        VALUES (p_project, p_kind, p_name, 1, p_body, coalesce(p_now, dibs.micros())) ON CONFLICT DO NOTHING;
+        VALUES (p_project, p_kind, p_name, greatest(at, 1), p_body, at) ON CONFLICT DO NOTHING;
         IF FOUND THEN
-            RETURN 1;
+            RETURN greatest(at, 1);
         END IF;
         -- Somebody else was first: look at what they wrote.
     END LOOP;

@@ -160,7 +160,7 @@ BEGIN
     RETURN changed;
 END $$;
 
--- The lane like another one, but for this agent or model. `fresh`: it was not in use. Locks: its row, if it was not.
+-- The lane like another one, but for this agent ('': for anybody) or model. `fresh`: it was not in use. Locks: its row, if it was not.
 CREATE OR REPLACE FUNCTION dibs.lane_for(p_lane integer, p_agent text, p_model text, OUT id integer, OUT fresh boolean)
 LANGUAGE plpgsql AS $$
 #variable_conflict use_column
@@ -170,7 +170,7 @@ DECLARE
 BEGIN
     SELECT l.project, l.type, l.boost, l.key INTO base FROM dibs.lanes l WHERE l.id = p_lane;
     SELECT '{' || string_agg(to_json(j.name) || ':' || CASE
-        WHEN j.name = 'assignee' AND p_agent IS NOT NULL THEN to_json(p_agent)::text
+        WHEN j.name = 'assignee' AND p_agent IS NOT NULL THEN coalesce(to_json(nullif(p_agent, ''))::text, 'null')
         WHEN j.name = 'models' AND p_model IS NOT NULL THEN '[' || to_json(p_model) || ']'
         WHEN j.name = 'provider' AND p_model IS NOT NULL THEN 'null'
         ELSE j.value::text

@@ -123,3 +123,93 @@ BEGIN
     END IF;
     whole := dibs.whole(ARRAY[task.n]);
 END $$;
+
+-- Give a task that nobody holds to an agent, to agents of a type, or to anybody (NULL), as rules.matching.may_be_given says.
+-- Answers the task as `whole` has it. Locks: floors (shared), its row, lanes that come into use.
+CREATE OR REPLACE FUNCTION dibs.reassign_to(
+    p_now bigint, p_id text, p_assignee text, OUT at bigint, OUT whole text
+) LANGUAGE plpgsql AS $$
+DECLARE
+    task record;
+    w dibs.work%ROWTYPE;
+    s record;
+    moved record;
+    changed boolean;
+BEGIN
+    PERFORM dibs.hold_floors();
+    SELECT x.n INTO task FROM dibs.specs x WHERE x.id = p_id;
+    IF NOT FOUND THEN
+        PERFORM dibs.refuse('no_task', json_build_array(p_id));
+    END IF;
+    PERFORM dibs.lock_tasks(ARRAY[task.n]);
+    at := coalesce(p_now, dibs.micros());
+    SELECT x.id, x.dag, x.fallback_lane, x.spec::json->>'assignee' AS assignee INTO s FROM dibs.specs x WHERE x.n = task.n;
+    SELECT * INTO w FROM dibs.work x WHERE x.n = task.n;
+    IF NOT FOUND THEN
+        PERFORM dibs.refuse('not_reassigned', json_build_array(p_id, e.status, s.assignee))
+        FROM dibs.ended e WHERE e.n = task.n;
+        PERFORM dibs.refuse('no_task', json_build_array(p_id));
+    END IF;
+    IF s.assignee LIKE '!%' OR w.status NOT IN ('pending', 'scheduled', 'ready', 'waiting', 'retrying') THEN
+        PERFORM dibs.refuse('not_reassigned', json_build_array(p_id, w.status, s.assignee));
+    END IF;
+    IF s.assignee IS DISTINCT FROM p_assignee THEN
+        SELECT l.id, l.fresh INTO moved FROM dibs.lane_for(w.lane, coalesce(p_assignee, ''), NULL) l;
+        UPDATE dibs.work x SET lane = moved.id, updated_at = at WHERE x.n = task.n;
+        UPDATE dibs.specs x SET spec = dibs.spec_with(x.spec, 'assignee', coalesce(to_json(p_assignee)::text, 'null'))
+        WHERE x.n = task.n;
+        changed := moved.fresh;
+        IF w.status = 'ready' THEN
+            PERFORM dibs.note_lows(ARRAY[moved.id], ARRAY[w.rank]);
+            PERFORM dibs.free_locks(ARRAY[task.n], at);
+        END IF;
+        IF s.fallback_lane IS NOT NULL THEN
+            SELECT l.id, l.fresh INTO moved FROM dibs.lane_for(s.fallback_lane, coalesce(p_assignee, ''), NULL) l;
+            UPDATE dibs.specs x SET fallback_lane = moved.id WHERE x.n = task.n;
+            changed := changed OR moved.fresh;
+        END IF;
+        PERFORM dibs.publish(ARRAY[dibs.event(
+            'task.reassigned', at, s.id, s.dag, NULL, NULL, json_build_object('assignee', p_assignee)::text
+        )], at);
+        IF changed THEN
+            PERFORM dibs.change_lanes();
+        END IF;
+    END IF;
+    whole := dibs.whole(ARRAY[task.n]);
+END $$;
+
+-- Change the tags of a task, whatever its status, as rules.tagging.retagged says. Locks: the task's rows.
+CREATE OR REPLACE FUNCTION dibs.retag(
+    p_now bigint, p_id text, p_add text[], p_remove text[], p_most integer, OUT at bigint, OUT whole text
+) LANGUAGE plpgsql AS $$
+DECLARE
+    task record;
+    before text[];
+    after text[];
+BEGIN
+    SELECT s.n INTO task FROM dibs.specs s WHERE s.id = p_id;
+    IF NOT FOUND THEN
+        PERFORM dibs.refuse('no_task', json_build_array(p_id));
+    END IF;
+    PERFORM dibs.lock_tasks(ARRAY[task.n]);
+    at := coalesce(p_now, dibs.micros());
+    before := ARRAY(
+        SELECT t.tag FROM dibs.specs s CROSS JOIN json_array_elements_text(s.spec::json -> 'tags') AS t (tag)
+        WHERE s.n = task.n
+    );
+    after := ARRAY(
+        SELECT t.tag FROM (
+            SELECT b.tag COLLATE "C" FROM unnest(before) AS b (tag) WHERE b.tag <> ALL (p_remove)
+            UNION SELECT a.tag COLLATE "C" FROM unnest(p_add) AS a (tag)
+        ) t ORDER BY t.tag COLLATE "C"
+    );
+    IF cardinality(after) > p_most THEN
+        PERFORM dibs.refuse('too_many_tags', json_build_array(after));
+    END IF;
+    IF after <> before THEN
+        UPDATE dibs.specs s SET spec = dibs.spec_with(s.spec, 'tags', to_json(after)::text) WHERE s.n = task.n;
+        UPDATE dibs.work w SET updated_at = at WHERE w.n = task.n;
+        UPDATE dibs.ended e SET updated_at = at WHERE e.n = task.n;
+    END IF;
+    whole := dibs.whole(ARRAY[task.n]);
+END $$;

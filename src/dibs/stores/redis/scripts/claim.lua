@@ -22,18 +22,56 @@ local AHEAD = 100
 local agent, most, starts = ARGV[4], tonumber(ARGV[5]), ARGV[7] == '1'
 local room = tonumber(ARGV[8])
 
--- The heads of all lanes, by effective priority; equal ones in the order of insertion.
-local heads, lanes = {}, {}
+-- All lanes that have any, the one with the best first: by effective priority, equal ones in the order of insertion. Of
+-- each so many are read at a time as it is likely to give.
+local lanes, front = {}, {}
+local portion = math.min(most, math.ceil(2 * most / ((#ARGV - 9) / 4)) + 2)
+
+-- Go on to the next of a lane, if there is one.
+local function advance(lane)
+  lane.place = lane.place + 2
+  if lane.place > #lane.found then
+    if #lane.found < 2 * portion then
+      return false
+    end
+    lane.found = redis.call('ZRANGE', lane.key, lane.read, lane.read + portion - 1, 'WITHSCORES')
+    lane.read = lane.read + portion
+    lane.place = 1
+    if #lane.found == 0 then
+      return false
+    end
+  end
+  lane.stands, lane.worth = lane.found[lane.place], lane.found[lane.place + 1] - lane.shift
+  return true
+end
+
+local function stand(lane)
+  local low, high = 1, #front + 1
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local other = front[middle]
+    if other.worth < lane.worth or other.worth == lane.worth and other.stands < lane.stands then
+      low = middle + 1
+    else
+      high = middle
+    end
+  end
+  table.insert(front, low, lane)
+end
+
 for i = 10, #ARGV, 4 do
-  local lane = ARGV[i]
-  local shift = tonumber(ARGV[i + 1]) * minutes
-  local found = redis.call('ZRANGE', order('lane:' .. lane), 0, most - 1, 'WITHSCORES')
-  lanes[lane] = {number = lane, model = ARGV[i + 2], kind = ARGV[i + 3], members = {}}
-  for j = 1, #found, 2 do
-    heads[#heads + 1] = {found[j + 1] - shift, found[j], lanes[lane]}
+  local number = ARGV[i]
+  local key = order('lane:' .. number)
+  local lane = {number = number, key = key, model = ARGV[i + 2], kind = ARGV[i + 3], members = {}}
+  lane.shift = tonumber(ARGV[i + 1]) * minutes
+  lane.found = redis.call('ZRANGE', key, 0, portion - 1, 'WITHSCORES')
+  lane.read, lane.place = portion, -1
+  lanes[number] = lane
+  if #lane.found > 0 and advance(lane) then
+    stand(lane)
   end
 end
-if #heads == 0 then
+if #front == 0 then
   -- What comes next is the first in these lanes that is due, or whose lease ends: usually among the first of all.
   local next = ''
   for _, name in ipairs({'due', 'leases'}) do
@@ -51,15 +89,6 @@ if #heads == 0 then
   end
   return {'idle', at, next == '' and '' or whole(next)}
 end
-if #ARGV > 13 then
-  table.sort(heads, function(a, b)
-    if a[1] ~= b[1] then
-      return a[1] < b[1]
-    end
-    return a[2] < b[2]
-  end)
-end
-
 -- How long a task may run, from what its kind has besides.
 local function timeout_in(also)
   local parts = cmsgpack.unpack(also)
@@ -73,11 +102,10 @@ end
 -- Look at them.
 local chosen = {}
 local size = 0
-for _, head in ipairs(heads) do
-  if #chosen >= most then
-    break
-  end
-  local id = string.sub(head[2], 18 + #head[3].number)
+while #chosen < most and front[1] do
+  local lane = table.remove(front, 1)
+  local stands = lane.stands
+  local id = string.sub(stands, 18 + #lane.number)
   local key = prefix .. 't:' .. id
   local seen = redis.call('HMGET', key, 'new', 'spec', 'payload', 'also')
   if not seen[1] then
@@ -87,8 +115,11 @@ for _, head in ipairs(heads) do
   if #chosen > 0 and size > room then
     break
   end
-  seen.id, seen.key, seen.head = id, key, head
+  seen.id, seen.key, seen.lane, seen.stands = id, key, lane, stands
   chosen[#chosen + 1] = seen
+  if advance(lane) then
+    stand(lane)
+  end
 end
 
 local events = (starts and 2 or 1) * #chosen
@@ -104,7 +135,7 @@ local ends = now + seconds(tonumber(ARGV[6]))
 local status = starts and 'running' or 'claimed'
 local reply, names, leases = {'ok', at}, {}, {}
 for i, seen in ipairs(chosen) do
-  local lane, stands = seen.head[3], seen.head[2]
+  local lane, stands = seen.lane, seen.stands
   local timeout = starts and seen[4] and timeout_in(seen[4])
   timeout = timeout and now + seconds(timeout) or false
   redis.call('HSET', seen.key, 'claim', cmsgpack.pack({status, fence, agent, ARGV[6], ends, now, timeout, lane.model}))
@@ -116,7 +147,7 @@ for i, seen in ipairs(chosen) do
 end
 for _, lane in pairs(lanes) do
   if #lane.members > 0 then
-    remove(order('lane:' .. lane.number), lane.members)
+    redis.call('ZREMRANGEBYRANK', lane.key, 0, #lane.members - 1)
     remove(order('ready:' .. lane.number), lane.members)
     count(lane.kind, 'ready', -#lane.members)
     count(lane.kind, status, #lane.members)

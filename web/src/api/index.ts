@@ -1,0 +1,3 @@
+export * from "./client";
+export { LosslessNumber, parseExact, stringifyExact } from "./exact";
+export * from "./queries";

@@ -1,0 +1,139 @@
+// The query: typed with suggestions, kept in the address, refused in the server's words.
+import { Filter, X } from "lucide-react";
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { useGet } from "../../api";
+import { IconButton } from "../../ui";
+import styles from "./Tasks.module.css";
+
+interface Props {
+  query: string;
+  onQuery: (query: string) => void;
+  /** What the server said is wrong with it. */
+  fault: string | null;
+}
+
+export function FilterBar({ query, onQuery, fault }: Props) {
+  const id = useId();
+  const field = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState(query);
+  const [caret, setCaret] = useState<number | null>(null);
+  const [at, setAt] = useState(-1);
+  const open = caret !== null;
+  const found = useGet(
+    "/v1/found/suggestions",
+    { params: { query: { query: text, at: caret ?? text.length } } },
+    { enabled: open, keep: true, fresh: 10_000 },
+  );
+  const options = open ? (found.data ?? []) : [];
+  useEffect(() => setText(query), [query]);
+
+  const commit = (wanted: string) => {
+    setCaret(null);
+    setAt(-1);
+    onQuery(wanted.trim());
+  };
+  const choose = (index: number) => {
+    const option = options[index];
+    if (option === undefined) return;
+    const whole = !/[:<>=]$/.test(option.insert);
+    const before = text.slice(0, option.start) + option.insert + (whole ? " " : "");
+    // What was suggested a moment ago may be shorter than what is written by now: it reaches to the caret.
+    const wanted = before + text.slice(Math.max(option.end, caret ?? 0)).replace(/^ /, "");
+    setText(wanted);
+    setAt(-1);
+    setCaret(before.length);
+    requestAnimationFrame(() => field.current?.setSelectionRange(before.length, before.length));
+    if (whole) onQuery(wanted.trim());
+  };
+  const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
+    if (event.key === "Enter" && at >= 0) choose(at);
+    else if (event.key === "Enter") commit(text);
+    else if (event.key === "Tab" && at >= 0) choose(at);
+    else if (event.key === "ArrowDown" && options.length > 0) setAt((at + 1) % options.length);
+    else if (event.key === "ArrowUp" && options.length > 0) setAt(at <= 0 ? options.length - 1 : at - 1);
+    else if (event.key === "Escape") {
+      if (options.length > 0) setCaret(null);
+      else field.current?.blur();
+    } else return;
+    event.preventDefault();
+  };
+  return (
+    <div className={styles.filter}>
+      <Filter className={styles.filterIcon} aria-hidden />
+      <input
+        ref={field}
+        data-search
+        className={styles.query}
+        value={text}
+        placeholder="status:running type:code cost>0.5 age>1h words"
+        spellCheck={false}
+        autoComplete="off"
+        autoCapitalize="off"
+        maxLength={2000}
+        role="combobox"
+        aria-label="Filter tasks"
+        aria-expanded={options.length > 0}
+        aria-controls={`${id}-options`}
+        aria-autocomplete="list"
+        aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined}
+        aria-invalid={fault !== null}
+        aria-describedby={fault === null ? undefined : `${id}-fault`}
+        onChange={(event) => {
+          setText(event.target.value);
+          setCaret(event.target.selectionStart ?? event.target.value.length);
+          setAt(-1);
+        }}
+        onSelect={(event) => {
+          if (document.activeElement === event.currentTarget && caret !== null)
+            setCaret(event.currentTarget.selectionStart);
+        }}
+        onFocus={(event) => setCaret(event.target.selectionStart ?? text.length)}
+        onBlur={() => commit(text)}
+        onKeyDown={onKeyDown}
+      />
+      {text !== "" && (
+        <span className={styles.clear}>
+          <IconButton
+            small
+            label="Clear the filter"
+            icon={<X />}
+            onClick={() => {
+              setText("");
+              commit("");
+            }}
+          />
+        </span>
+      )}
+      <div
+        id={`${id}-options`}
+        className={styles.options}
+        role="listbox"
+        aria-label="Suggestions"
+        hidden={options.length === 0}
+      >
+        {options.map((option, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
+          // biome-ignore lint/a11y/useFocusableInteractive: the field keeps the focus
+          <div
+            key={`${option.insert} ${index}`}
+            id={`${id}-${index}`}
+            className={styles.option}
+            role="option"
+            aria-selected={index === at}
+            onMouseDown={(event) => event.preventDefault()}
+            onMouseEnter={() => setAt(index)}
+            onClick={() => choose(index)}
+          >
+            <code>{option.insert}</code>
+            {option.about && <span>{option.about}</span>}
+          </div>
+        ))}
+      </div>
+      {fault !== null && (
+        <p id={`${id}-fault`} className={styles.fault} role="alert">
+          {fault}
+        </p>
+      )}
+    </div>
+  );
+}

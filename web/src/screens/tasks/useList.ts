@@ -1,0 +1,125 @@
+// The list behind the table: read page by page, and kept fresh without moving a row.
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
+import { api, call, get, type Schemas } from "../../api";
+import { type LiveEvent, useEvents } from "../../live";
+import type { Row } from "./columns";
+import { Pages } from "./pages";
+
+const PAGE = 100;
+const SOONEST_MS = 1_000;
+/** So many rows are asked for anew at once, at most: those in sight. */
+const MOST_PATCHED = 200;
+
+export interface List {
+  pages: Pages<Row>;
+  /** Changes with the list. */
+  version: number;
+  /** Whether something happened that may have brought or taken rows. */
+  changed: boolean;
+  refresh: () => void;
+  /** Somebody looks at these rows. */
+  look: (from: number, to: number) => void;
+  /** Whether rows must stay where they are: somebody points at them, or is not at the top. */
+  hold: (held: boolean) => void;
+}
+
+export function useList(query: string): List {
+  const pages = useMemo(() => new Pages<Row>((cursor, signal) => load(query, cursor, signal)), [query]);
+  const version = useSyncExternalStore(pages.subscribe, pages.version);
+  const [changed, setChanged] = useState(false);
+  const held = useRef(false);
+  const seen = useRef<[number, number]>([0, 0]);
+  const due = useRef(new Set<string>());
+  const moved = useRef(false);
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null);
+
+  const refresh = useCallback(() => {
+    moved.current = false;
+    setChanged(false);
+    void pages.restart();
+  }, [pages]);
+
+  const flush = useCallback(async () => {
+    timer.current = null;
+    if (moved.current && !held.current && !pages.busy) {
+      due.current.clear();
+      refresh();
+      return;
+    }
+    // A list that is still being read is not begun anew: it would never be read to its end.
+    if (moved.current && !held.current) timer.current = setTimeout(() => void flush(), SOONEST_MS);
+    setChanged(moved.current && held.current);
+    const ids = pages
+      .between(...seen.current)
+      .map((row) => row.id)
+      .filter((id) => due.current.has(id))
+      .slice(0, MOST_PATCHED);
+    due.current.clear();
+    if (ids.length === 0) return;
+    try {
+      const rows = await call(api.POST("/v1/tasks/look-up", { body: { ids } }));
+      pages.patch(rows.filter((row) => row != null).map(slim));
+    } catch {
+      // The next event asks again; that the server is away is said elsewhere.
+    }
+  }, [pages, refresh]);
+
+  useEvents((events: LiveEvent[]) => {
+    for (const event of events) {
+      if (!event.type.startsWith("task.") || !event.task_id) continue;
+      due.current.add(event.task_id);
+      if (event.type !== "task.progress") moved.current = true;
+    }
+    if (due.current.size > 0) timer.current ??= setTimeout(() => void flush(), SOONEST_MS);
+  });
+
+  useEffect(() => {
+    setChanged(false);
+    moved.current = false;
+    pages.look(0, 0);
+    return () => {
+      pages.stop();
+      if (timer.current !== null) clearTimeout(timer.current);
+      timer.current = null;
+    };
+  }, [pages]);
+
+  const look = useCallback(
+    (from: number, to: number) => {
+      seen.current = [from, to];
+      pages.look(from, to);
+    },
+    [pages],
+  );
+  const hold = useCallback(
+    (now: boolean) => {
+      const before = held.current;
+      held.current = now;
+      if (before && !now && moved.current) timer.current ??= setTimeout(() => void flush(), SOONEST_MS);
+    },
+    [flush],
+  );
+  return { pages, version, changed, refresh, look, hold };
+}
+
+async function load(query: string, cursor: string | null, signal: AbortSignal) {
+  const found = await get(
+    "/v1/tasks",
+    { params: { query: { query: query || undefined, limit: PAGE, cursor: cursor ?? undefined } } },
+    signal,
+  );
+  return { items: (found.items ?? []).map(slim), cursor: found.cursor ?? null };
+}
+
+/** The task without its bodies: a list of thousands must not keep them. */
+function slim(task: Schemas["Task"]): Row {
+  const {
+    payload: _payload,
+    output: _output,
+    context: _context,
+    decision: _decision,
+    expects: _expects,
+    ...row
+  } = task;
+  return row;
+}
