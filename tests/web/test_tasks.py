@@ -15,7 +15,7 @@ from tests.web.hostile import HOSTILE, assert_harmless
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Locator, Page
+    from playwright.sync_api import Locator, Page, Route
 
     from tests.web.conftest import Server
 
@@ -88,6 +88,24 @@ def test_a_query_is_completed_kept_in_the_address_and_refused_with_its_fault(ope
     expect(row(page, "Too dear")).to_be_visible()
     search(page, "nobody-wrote-this")
     expect(page.get_by_text("No task fits this filter")).to_be_visible()
+
+
+def test_who_types_faster_than_suggestions_come_chooses_of_those_for_the_whole_text(page: Page) -> None:
+    page.goto("/tasks")
+    field(page).press_sequentially("sta")
+    suggestion = page.get_by_role("option", name="status:")
+    expect(suggestion).to_be_visible()
+    held: list[Route] = []
+    page.route("**/v1/found/suggestions*", lambda route: held.append(route))
+    suggestion.click()
+    field(page).press_sequentially("dead")
+    field(page).press("ArrowDown")
+    field(page).press("Enter")
+    expect(field(page)).to_have_value("status:dead")
+    for route in held:
+        route.continue_()
+    expect(field(page)).to_have_value(re.compile("^status:dead_lettered ?$"))
+    expect(page).to_have_url(re.compile(r"/tasks\?q=status:dead_lettered$"))
 
 
 def test_views_and_columns_are_remembered(page: Page) -> None:

@@ -18,6 +18,8 @@ export function FilterBar({ query, onQuery, fault }: Props) {
   const [text, setText] = useState(query);
   const [caret, setCaret] = useState<number | null>(null);
   const [at, setAt] = useState(-1);
+  /** Enter was pressed on suggestions that were still those of an earlier text. */
+  const [waiting, setWaiting] = useState(false);
   const open = caret !== null;
   const found = useGet(
     "/v1/found/suggestions",
@@ -25,26 +27,33 @@ export function FilterBar({ query, onQuery, fault }: Props) {
     { enabled: open, keep: true, fresh: 10_000 },
   );
   const options = open ? (found.data ?? []) : [];
+  const late = open && (found.isPlaceholderData || found.isPending);
   useEffect(() => setText(query), [query]);
 
   const commit = (wanted: string) => {
     setCaret(null);
     setAt(-1);
+    setWaiting(false);
     onQuery(wanted.trim());
   };
   const choose = (index: number) => {
+    setWaiting(late);
+    if (late) return setAt(index);
+    setAt(-1);
     const option = options[index];
     if (option === undefined) return;
     const whole = !/[:<>=]$/.test(option.insert);
     const before = text.slice(0, option.start) + option.insert + (whole ? " " : "");
-    // What was suggested a moment ago may be shorter than what is written by now: it reaches to the caret.
-    const wanted = before + text.slice(Math.max(option.end, caret ?? 0)).replace(/^ /, "");
+    const wanted = before + text.slice(option.end).replace(/^ /, "");
     setText(wanted);
-    setAt(-1);
     setCaret(before.length);
     requestAnimationFrame(() => field.current?.setSelectionRange(before.length, before.length));
     if (whole) onQuery(wanted.trim());
   };
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what was chosen too early is chosen when its list is there
+  useEffect(() => {
+    if (waiting && !late) choose(at);
+  }, [waiting, late]);
   const onKeyDown = (event: KeyboardEvent<HTMLInputElement>) => {
     if (event.key === "Enter" && at >= 0) choose(at);
     else if (event.key === "Enter") commit(text);
@@ -82,6 +91,7 @@ export function FilterBar({ query, onQuery, fault }: Props) {
           setText(event.target.value);
           setCaret(event.target.selectionStart ?? event.target.value.length);
           setAt(-1);
+          setWaiting(false);
         }}
         onSelect={(event) => {
           if (document.activeElement === event.currentTarget && caret !== null)
