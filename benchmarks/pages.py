@@ -206,12 +206,11 @@ def live_on_sqlite(url: str, times: int) -> None:
             FROM tasks WHERE status IN ('completed', 'dead_lettered') AND status <> 'ready'"""
         )
         for table in ("tasks", "specs", "attempts"):
+            print(f"{times:,} times: {table}", file=sys.stderr)
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
             for which in range(1, times):
                 connection.execute(multiplied(table, columns, str(which), DAYS * 86_400_000_000 // times))
-                print(f"\r{table} {which:,} of {times:,}   ", end="", file=sys.stderr)
     connection.close()
-    print(file=sys.stderr)
 
 
 def live_on_postgres(url: str, times: int) -> None:
@@ -250,6 +249,7 @@ def live_on_postgres(url: str, times: int) -> None:
             WHERE {fate} = 160 AND status = 'ready'"""
         )
         for table in ("specs", "work", "ended", "attempts"):
+            print(f"{times:,} times: {table}", file=sys.stderr)
             found = connection.execute(
                 "SELECT column_name FROM information_schema.columns WHERE table_schema = 'dibs' AND table_name = %s",
                 (table,),
@@ -257,10 +257,8 @@ def live_on_postgres(url: str, times: int) -> None:
             columns = [str(row[0]) for row in found]
             for which in range(1, times):
                 connection.execute(multiplied(table, columns, str(which), DAYS * 86_400_000_000 // times).encode())
-                print(f"\r{table} {which:,} of {times:,}   ", end="", file=sys.stderr)
         connection.execute("SELECT setval(pg_get_serial_sequence('specs', 'n'), (SELECT max(n) FROM specs))")
         connection.execute("VACUUM ANALYZE")
-        print(file=sys.stderr)
 
 
 # Asking

@@ -71,7 +71,7 @@ class Overseeing:
         day, hour = day_of(now), now - HOUR_US
         today = await self.store.spending(self.project, "type", day, now + 1, now + 1 - day)
         last_hour = await self.store.spending(self.project, "type", hour, now + 1, HOUR_US + 1)
-        return overview.pace(today, last_hour, await self.store.budgets(self.project))
+        return overview.pace(today, last_hour, await self.store.budgets(self.project), now)
 
     async def costs(self, by: str = "type", since: Any = None, until: Any = None) -> list[Spent]:
         """What was spent on each day (UTC), by `type`, `agent`, `model` or `dag`: from the day of `since` (a month ago)

@@ -34,10 +34,10 @@ def test_nobody_holds_a_task_without_a_lease() -> None:
 
 
 def test_without_costs_there_is_no_pace() -> None:
-    found = pace([], [], [Budget(scope="global", limit=5, left=5)])
+    found = pace([], [], [Budget(scope="global", limit=5, left=5)], 0)
     assert (found.spent_usd, found.unpriced, found.per_hour_usd) == (None, 0, None)
     assert (found.scope, found.left_usd, found.cap_in_s) == ("global", 5, None)
-    assert pace([], [], []).scope is None
+    assert pace([], [], [], 0).scope is None
 
 
 def test_the_budget_that_is_used_up_first_is_told() -> None:
@@ -46,8 +46,15 @@ def test_the_budget_that_is_used_up_first_is_told() -> None:
     everything = Budget(scope="global", limit=20, left=10)
     one = Budget(scope="type:a", limit=4, left=0.5)
     others = [Budget(scope="type:a", unit="tokens", left=1), Budget(scope="user:grace", left=0), Budget(scope="type:z")]
-    found = pace(today, hour, [everything, one, *others])
+    found = pace(today, hour, [everything, one, *others], 0)
     assert (found.spent_usd, found.unpriced, found.per_hour_usd) == (3.0, 1, 1.0)
     assert (found.scope, found.limit_usd, found.left_usd, found.cap_in_s) == ("type:a", 4, 0.5, 1800)
-    assert pace(today, hour, [everything, Budget(scope="type:b", left=1)]).scope == "global"
-    assert pace(today, hour, [Budget(scope="type:a", left=-1)]).cap_in_s == 0
+    assert pace(today, hour, [everything, Budget(scope="type:b", left=1)], 0).scope == "global"
+    assert pace(today, hour, [Budget(scope="type:a", left=-1)], 0).cap_in_s == 0
+
+
+def test_a_budget_that_begins_anew_before_it_is_used_up_has_no_end_in_sight() -> None:
+    hour = [Sum(0, "a", 1, 1.0)]
+    daily = Budget(scope="type:a", limit=4, left=2, window="day", ends_at=from_micros(7200 * SECOND))
+    assert pace(hour, hour, [daily], 0).cap_in_s == 7200
+    assert pace(hour, hour, [daily], 1).cap_in_s is None
