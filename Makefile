@@ -17,6 +17,12 @@ WITH_DEV := $(VENV)/.with-dev-$(ENV_KEY)
 WITH_BENCH := $(VENV)/.with-bench-$(ENV_KEY)
 WITH_NODE := $(VENV)/.with-node-$(ENV_KEY)
 
+# Tests wait about as often as they work: for processes to start, leases to end, servers to answer.
+WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 2) // 2)')
+
+# What is compiled once need not be compiled by each of the processes that tests start.
+unexport PYTHONDONTWRITEBYTECODE
+
 # With -j, print each step's output in one piece (GNU make 4 and newer).
 ifneq (,$(filter output-sync,$(.FEATURES)))
 MAKEFLAGS += --output-sync=target
@@ -25,7 +31,7 @@ endif
 CHECKS := check-format check-lint check-types check-layers check-rules check-web check-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test web $(CHECKS) format bench clean
+.PHONY: help demo test checks web $(CHECKS) format bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +41,8 @@ demo: $(INSTALLED) ## run the demo: a graph of tasks, simulated agents, no netwo
 
 test: $(CHECKS) ## run every check: format, lint, types, layers, all tests
 	@echo "All checks passed."
+
+checks: $(filter-out check-tests,$(CHECKS)) ## all of them but check-tests; with -j2 side by side
 
 check-format: $(WITH_DEV) ## is everything formatted?
 	@echo "== format"
@@ -67,12 +75,12 @@ check-web: web ## the dashboard: API types, compiler, lint, tests, how much a fi
 # Those with a browser run in processes of their own: its driver keeps an event loop, which others would meet.
 check-tests: $(WITH_DEV) web ## all other tests; those marked alone come last (pytest's 5: there are none)
 	@echo "== tests"
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal --ignore=tests/rules --ignore=tests/web -m "not alone"
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --ignore=tests/rules --ignore=tests/web -m "not alone"
 	@echo "== tests in a browser"
 	@$(BIN)/python tests/web/chromium.py
 	@$(BIN)/python -m pytest -q -n auto --dist worksteal tests/web -m "not alone"
 	@echo "== tests that run alone"
-	@$(BIN)/python -m pytest -q --ignore=tests/rules --ignore=tests/web -m alone || test $$? -eq 5
+	@$(BIN)/python -m pytest -q $$(grep -rl 'mark\.alone' tests --include='test_*.py' | grep -v '^tests/web/') -m alone || test $$? -eq 5
 	@$(BIN)/python -m pytest -q tests/web -m alone || test $$? -eq 5
 
 format: $(WITH_DEV) ## format the code and apply safe fixes

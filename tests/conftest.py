@@ -6,17 +6,22 @@ What they are made of is imported only then.
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.servers.quick import place
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from tests.servers.lasting import Lasting
     from tests.servers.postgres import Schemas, Server
     from tests.servers.redis import Namespaces, RedisServer
+
+USUAL_S = 120
+"""What a test may take that does not say otherwise: `timeout` in pyproject.toml."""
 
 _FOLDER = pytest.StashKey[Path]()
 
@@ -24,9 +29,20 @@ _FOLDER = pytest.StashKey[Path]()
 def pytest_configure(config: pytest.Config) -> None:
     # Workers inherit it; so only the process that controls them gets here.
     if "DIBS_TEST_SERVERS" not in os.environ:
-        folder = Path(tempfile.gettempdir()) / f"dibs-tests-{os.urandom(4).hex()}-{os.getpid()}"
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(place()))
+        folder = place() / f"dibs-tests-{os.urandom(4).hex()}-{os.getpid()}"
         os.environ["DIBS_TEST_SERVERS"] = str(folder)
         config.stash[_FOLDER] = folder
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    # Those that may take longest come first: in the end no worker is left with one while the others have nothing to do.
+    items.sort(key=_is_short)
+
+
+def _is_short(item: pytest.Item) -> bool:
+    mark = item.get_closest_marker("timeout")
+    return mark is None or 0 < mark.args[0] <= USUAL_S
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -58,6 +74,16 @@ def postgres_url(postgres_schemas: Schemas) -> Iterator[str]:
     """The URL of an empty schema on the run's server."""
     with postgres_schemas.lend() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def lasting() -> Iterator[Lasting]:
+    """An event loop for many tests, and connections to PostgreSQL that last as long."""
+    from tests.servers.lasting import Lasting
+
+    found = Lasting()
+    yield found
+    found.close()
 
 
 @pytest.fixture

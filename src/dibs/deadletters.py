@@ -133,7 +133,7 @@ class DeadLetters:
         id = id_of(task_id)
         given = payload is not None
         ruling = review.ruling(resolution, by=by, note=note, to=to, delay=delay, with_payload=given, question=question)
-        ruling.keep_steps = keep_steps
+        ruling.keep_steps = validation.flag(keep_steps, "keep_steps")
         if payload is not None:
             ruling.payload, ruling.body_hash = await another_payload(self.store, id, payload)
         [answer] = await self._review([id], ruling)

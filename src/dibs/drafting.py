@@ -169,6 +169,26 @@ def dag_draft(
     )
 
 
+def owned(specs: Sequence[NewTask | Planned], user: str | None, created_by: str | None) -> Sequence[NewTask | Planned]:
+    """Tasks that do not say themselves whom they are for, and who made them, with what is said here."""
+    if user is None and created_by is None:
+        return specs
+    return [
+        Planned(item.id, _owned(item.spec, user, created_by))
+        if isinstance(item, Planned)
+        else _owned(item, user, created_by)
+        for item in specs
+    ]
+
+
+def _owned(spec: NewTask, user: str | None, created_by: str | None) -> NewTask:
+    return replace(
+        spec,
+        user=user if spec.user is None else spec.user,
+        created_by=created_by if spec.created_by is None else spec.created_by,
+    )
+
+
 def insertion_order(made: list[Draft]) -> list[Draft]:
     """Parents before children; the order given (the same list) where nothing else decides."""
     if not any(draft.dependencies for draft in made):

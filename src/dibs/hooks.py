@@ -92,6 +92,39 @@ class Hooks:
             raise Conflict(f"There is a hook {name!r} already: remove it first.", code="exists", field="name") from None
         return _view(name, spec, HookState(seq=seq), secret=spec.secret or None)
 
+    async def set_hook(
+        self,
+        name: str,
+        url: str,
+        *,
+        events: Any = None,
+        task: Any = None,
+        dag: Any = None,
+        agent: str | None = None,
+        source: str | None = None,
+    ) -> Hook:
+        """Change where and of what a hook tells; what is not given is as for a new one. Its kind and secret stay, and
+        how far it is: what was not delivered goes to the new place, at once, unless it is paused. Raises as `add_hook`
+        does; NotFound."""
+        from msgspec.structs import replace
+
+        from dibs.rules import hooks
+
+        wanted = {
+            "task": None if task is None else id_of(task, "task"),
+            "dag": None if dag is None else id_of(dag, "dag"),
+            "agent": optional(agent, "agent"),
+            "source": optional(source, "source"),
+        }
+
+        def change(spec: HookSpec) -> HookSpec:
+            place, patterns = hooks.check_url(url, spec.kind), hooks.patterns(events, spec.kind)
+            return replace(spec, url=place, events=patterns, **wanted)
+
+        await self._change_hook(name, change)
+        await self._change_state(name, hooks.resumed)
+        return await self.get_hook(name)
+
     async def hooks(self) -> list[Hook]:
         """Every hook of this project, by name, with how it is going."""
         from dibs.model.hook import HookState

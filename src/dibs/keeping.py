@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 KIND = "made"
 
 
-async def keep(store: Store, claim: Claim, done: Settlement) -> None:
-    """Write down what this claim made. Raises LeaseLost if it is not held any more."""
+async def keep(store: Store, claim: Claim, done: Settlement, folder: str | None = None) -> None:
+    """Write down what this claim made, and where (else here). Raises LeaseLost if it is not held any more."""
     made = Made(
         fence=claim.fence,
         agent=claim.agent,
         host=_host(),
-        folder=os.getcwd(),
+        folder=folder or os.getcwd(),
         output=decode(done.output or b"null"),
         decision=decode(done.decision or b"null"),
         sanitized=done.output_sanitized,
@@ -60,7 +60,12 @@ async def find(store: Store, claims: Iterable[Claim]) -> None:
 
 def is_here(made: Made) -> bool:
     """Whether this process is where it was made: elsewhere a command would judge something else."""
-    return made.host == _host() and made.folder == os.getcwd()
+    return is_on_this_host(made) and made.folder == os.getcwd()
+
+
+def is_on_this_host(made: Made) -> bool:
+    """Whether it was made on this machine, in whatever folder."""
+    return made.host == _host()
 
 
 def used_before(claim: Claim) -> Usage:

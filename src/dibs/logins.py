@@ -46,13 +46,18 @@ class Logins:
 
         now = self.store.now()
         kept = logins.wanted(name, role, now, project=self.project, valid=valid, lasts=lasts, by=by)
-        known = await self.store.documents("", logins.KIND, limit=logins.MAX_OPEN + 1)
-        ended = [document for document in known if decode(document.body, type=logins.Kept).expires_at <= now]
-        for document in ended:
-            await self.store.write_document("", logins.KIND, document.name, None)
-        if len(known) - len(ended) >= logins.MAX_OPEN:
+        own, last = 0, ""
+        while known := await self.store.documents("", logins.KIND, after=last, limit=logins.MAX_OPEN):
+            last = known[-1].name
+            for document in known:
+                link = decode(document.body, type=logins.Kept)
+                if link.expires_at <= now:
+                    await self.store.write_document("", logins.KIND, document.name, None)
+                else:
+                    own += link.project == self.project
+        if own >= logins.MAX_OPEN:
             raise Invalid(
-                f"There are {logins.MAX_OPEN:,} links already that nobody has used: wait until some have ended."
+                f"There are {own:,} links already that nobody has used: wait until some have ended.", field="name"
             )
         code = logins.code_of(os.urandom(logins.RANDOM_BYTES))
         await self.store.write_document("", logins.KIND, logins.digest_of(code), encode(kept), 0)

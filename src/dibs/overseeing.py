@@ -151,8 +151,10 @@ class Overseeing:
         stop = max(1, end - MOST_EVENTS)
         while end > stop:
             start = max(stop, end - EVENTS_AT_ONCE)
-            events = [event for event in await self.store.events(start - 1, end - start) if event.seq < end]
-            for event in reversed(events):
+            events = await self.store.events(start - 1, end - start)
+            if events and events[0].type == "gap" and events[0].seq >= end:
+                return page
+            for event in reversed([event for event in events if event.seq < end]):
                 if event.type == "gap":
                     return page
                 if (

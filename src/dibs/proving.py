@@ -1,7 +1,8 @@
 """Runs the commands of output contracts: a program of its own process group, the output on its stdin, no shell.
 
-Whoever completes the work runs them, in its own folder and environment: there is what the work was done on. So whoever
-may add tasks may have programs run where they are worked on; `DIBS_CHECK_COMMANDS=off` keeps that from this machine.
+Whoever completes the work runs them, in its own environment and folder, or in the worktree of the attempt: there is
+what the work was done on. So whoever may add tasks may have programs run where they are worked on;
+`DIBS_CHECK_COMMANDS=off` keeps that from this machine.
 
 A command is given its time and no more: when that is over, its whole group is ended. What it leaves running is ended
 with it.
@@ -63,10 +64,12 @@ def run(
     env: dict[str, str],
     entered: Callable[[int], None],
     left: Callable[[int], None],
+    folder: str | None = None,
 ) -> str | None:
     """Run a command on an output (JSON); why it is refused, or None. Unavailable where it cannot be run.
 
-    `entered` hears which group runs, so that it can be ended from elsewhere; `left` that it has been ended.
+    `entered` hears which group runs, so that it can be ended from elsewhere; `left` that it has been ended. `folder`:
+    where the work was done, if that is not here.
     """
     must_be_runnable([check])
     with tempfile.TemporaryFile() as file:
@@ -80,6 +83,7 @@ def run(
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 env=env,
+                cwd=folder,
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:

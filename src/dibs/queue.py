@@ -3,10 +3,10 @@
 Each verb is written once, as a coroutine. On an embedded store opened for blocking use it never suspends, so
 `dibs.sync` can drive it without an event loop.
 
-The life of a task is here: added, claimed, settled, steered. What surrounds it is in a file for each topic, and `Queue`
-has the verbs of all: `agents`, `artifacts`, `auditing`, `budgets`, `coalescing`, `deadletters`, `escalating`, `hooks`,
-`journal`, `locks`, `logins`, `outcomes`, `overseeing`, `pausing`, `people`, `rates`, `reading`, `schedules`,
-`spawning`, `steering`, `tokens`, `triggers`.
+The life of a task is here: claimed, settled, steered. How it is added, and what surrounds it, is in a file for each
+topic, and `Queue` has the verbs of all: `adding`, `agents`, `artifacts`, `auditing`, `budgets`, `coalescing`,
+`deadletters`, `escalating`, `hooks`, `journal`, `locks`, `logins`, `outcomes`, `overseeing`, `pausing`, `people`,
+`rates`, `reading`, `schedules`, `spawning`, `steering`, `tokens`, `triggers`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from dibs import drafting, duties, settling, tracing
+from dibs import drafting, duties, settling
+from dibs.adding import Adding
 from dibs.agents import Agents
 from dibs.artifacts.depot import Depot
 from dibs.artifacts.overflow import overflowing
@@ -33,15 +34,13 @@ from dibs.logins import Logins
 from dibs.model.claim import Claim, Claims, News, Settled
 from dibs.model.ids import JUDGES, new_id
 from dibs.model.status import FINAL, Status
-from dibs.model.task import Content, NewTask, Task
 from dibs.outcomes import Outcomes
 from dibs.overseeing import Overseeing
 from dibs.pausing import Pausing
 from dibs.people import People
-from dibs.plan import DagPlan
 from dibs.pricing import Prices
 from dibs.rates import Rates
-from dibs.reading import POLL_S, Reading, surveyed
+from dibs.reading import POLL_S, Reading
 from dibs.requests import (
     MAX_DELAY_S,
     MAX_NOTE_CHARS,
@@ -66,14 +65,8 @@ from dibs.stores.following import Follower
 from dibs.stores.values import (
     Claimed,
     ClaimRequest,
-    DagDraft,
-    Draft,
-    Inserted,
-    Insertion,
-    LateDrafts,
     Renewal,
     Settlement,
-    Spawn,
     Usage,
 )
 from dibs.tokens import Tokens
@@ -83,13 +76,13 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Iterable, Sequence
 
-    from dibs.model.dag import Dag
-    from dibs.model.retry import Retry
+    from dibs.model.task import Task
     from dibs.rules.retry import PoisonPolicy
     from dibs.stores.contract import Store
 
 
 class Queue(
+    Adding,
     Agents,
     Artifacts,
     Auditing,
@@ -163,185 +156,6 @@ class Queue(
 
     async def __aexit__(self, *exc: object) -> None:
         await self.close()
-
-    # Adding
-
-    async def add(
-        self,
-        type: str,
-        payload: Any = None,
-        *,
-        title: str | None = None,
-        priority: float = 50,
-        boost: float = 0.1,
-        deadline: Any = None,
-        on_deadline: str = "keep",
-        run_after: Any = None,
-        after: Sequence[Any] = (),
-        after_ended: Sequence[Any] = (),
-        dag: Any = None,
-        key: str | Content | None = None,
-        requires: Iterable[str] = (),
-        assignee: str | None = None,
-        models: Sequence[str] = (),
-        fallback_models: Sequence[str] = (),
-        provider: str | None = None,
-        max_attempts: int = 3,
-        retry: Retry | str | None = None,
-        timeout: Any = None,
-        max_cost: float | None = None,
-        max_tokens: int | None = None,
-        max_turns: int | None = None,
-        locks: Sequence[str] = (),
-        tags: Iterable[str] = (),
-        user: str | None = None,
-        created_by: str | None = None,
-        expects: Any = None,
-        approval: bool = False,
-        coalesce_key: str | None = None,
-        coalesce_window: Any = 0.05,
-        context: Any = None,
-        connection: Any = None,
-    ) -> Task:
-        """Add one task; once this returns it survives any crash.
-
-        `after` names what must complete first, `after_ended` what must end in any way. With `key`, adding the same
-        work again returns the task that exists. Raises Invalid (field named), NotFound (a parent), KeyReused,
-        Conflict (a dag that has failed or was cancelled takes nothing new).
-
-        With `connection` (PostgreSQL: an asyncpg connection or a psycopg.AsyncConnection to the same database, in a
-        transaction) the task is there if that transaction commits, and never was if it does not.
-        """
-        spec = NewTask(
-            type,
-            payload,
-            title=title,
-            priority=priority,
-            boost=boost,
-            deadline=deadline,
-            on_deadline=on_deadline,
-            run_after=run_after,
-            after=after,
-            after_ended=after_ended,
-            dag=dag,
-            key=key,
-            requires=requires,  # type: ignore[arg-type]
-            assignee=assignee,
-            models=models,
-            fallback_models=fallback_models,
-            provider=provider,
-            max_attempts=max_attempts,
-            retry=retry,
-            timeout=timeout,
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            max_turns=max_turns,
-            locks=locks,
-            tags=tags,  # type: ignore[arg-type]
-            user=user,
-            created_by=created_by,
-            expects=expects,
-            approval=approval,
-            coalesce_key=coalesce_key,
-            coalesce_window=coalesce_window,
-            context=context,
-        )
-        inserted = await self._insert([spec], connection=connection)
-        return inserted.tasks[0]
-
-    async def add_many(self, tasks: Sequence[NewTask | drafting.Planned], *, connection: Any = None) -> list[Task]:
-        """Add up to 10,000 tasks in one commit, all or none; in the order given. Refs may point inside the call.
-
-        `connection`: as for `add`.
-        """
-        if not tasks:
-            return []
-        if connection is None and self.store.late_drafts and drafting.are_alone(tasks):
-            inserted = await self.store.insert(Insertion(drafts=self._late_drafts(tracing.stamped(tasks))), None)
-        else:
-            inserted = await self._insert(tasks, connection=connection)
-        return inserted.tasks
-
-    def _late_drafts(self, tasks: Sequence[NewTask]) -> LateDrafts:
-        now = self.store.now()
-
-        def make(start: int, end: int) -> list[Draft]:
-            return drafting.drafts_alone(
-                tasks[start:end], project=self.project, now=now, new_id=self.new_id, before=start, total=len(tasks)
-            )
-
-        return LateDrafts(len(tasks), make)
-
-    async def add_dag(
-        self,
-        title: str,
-        tasks: Sequence[NewTask | drafting.Planned],
-        *,
-        key: str | None = None,
-        budget: float | None = None,
-        on_failure: str = "fail_fast",
-        escalation: Any = None,
-        user: str | None = None,
-        created_by: str | None = None,
-        connection: Any = None,
-    ) -> Dag:
-        """Add a graph of tasks: all tasks and edges in one commit, or none.
-
-        With `key`, adding the same graph again returns the dag that exists; another graph raises KeyReused.
-        `budget`: what all of it may cost, in USD. `escalation`: what follows when its tasks keep failing, as for
-        `set_escalation`. `connection`: as for `add`.
-        """
-        draft = drafting.dag_draft(
-            title,
-            tasks,
-            id=self.new_id("dag"),
-            project=self.project,
-            key=key,
-            budget=budget,
-            on_failure=on_failure,
-            escalation=escalation,
-            user=user,
-            created_by=created_by,
-        )
-        if budget is not None and connection is not None:
-            raise Invalid("budget cannot be given with connection; use set_budget after the commit.", field="budget")
-        inserted = await self._insert(tasks, dag=draft, connection=connection)
-        if inserted.dag is not None:
-            return surveyed(inserted.dag)
-        return await self.get_dag(inserted.dag_id or draft.id)
-
-    def dag(self, title: str, **options: Any) -> DagPlan:
-        """A graph to write down task by task; leaving the `async with` block submits it in one commit."""
-        return DagPlan(self, title, options)
-
-    async def _insert(
-        self,
-        specs: Sequence[NewTask | drafting.Planned],
-        *,
-        dag: DagDraft | None = None,
-        spawn: Spawn | None = None,
-        parent: Task | None = None,
-        connection: Any = None,
-    ) -> Inserted:
-        made = drafting.drafts(
-            tracing.stamped(specs),
-            project=self.project,
-            now=self.store.now(),
-            new_id=self.new_id,
-            dag_id=dag.id if dag else "",
-        )
-        if parent is not None:
-            for draft in made:
-                draft.task.parent_id = parent.id
-                draft.task.depth = parent.depth + 1
-        ordered = made if len(made) == 1 else drafting.insertion_order(made)
-        inserted = await self.store.insert(Insertion(drafts=ordered, dag=dag, spawn=spawn), connection)
-        if ordered is not made and len(inserted.tasks) == len(made):
-            place = {id(draft): index for index, draft in enumerate(ordered)}
-            order = [place[id(draft)] for draft in made]
-            inserted.tasks = [inserted.tasks[index] for index in order]
-            inserted.existing = [inserted.existing[index] for index in order]
-        return inserted
 
     # Working
 
@@ -630,6 +444,7 @@ class Queue(
         """Give a dead-lettered or cancelled task a new life, and with it what was cancelled because of it."""
         body = body_hash = None
         delay_s = validation.duration_s(delay, "delay", high=MAX_DELAY_S)
+        validation.flag(keep_steps, "keep_steps")
         if payload is not None:
             body, body_hash = await another_payload(self.store, task_id, payload)
         return await self.store.revive(

@@ -28,7 +28,8 @@ class Spawning:
         """Add tasks below a running one, once: the same call again, also by a later attempt, returns the same tasks.
 
         With `wait` the claim ends here; the parent is pending until all of them ended, and is then claimed again with
-        their outputs in `claim.children`. `name` tells spawns apart; without it their content does.
+        their outputs in `claim.children`. `name` tells spawns apart; without it their content does. They are for the
+        `user` of the parent and `created_by` its agent (`agent:NAME`), unless they say otherwise.
         """
         return (await self.spawn_below(claim, tasks, wait=wait, name=name)).tasks
 
@@ -47,7 +48,8 @@ class Spawning:
         if any(task.dag is not None for task in tasks):
             raise Invalid("spawned tasks are in the dag of their parent; leave dag out.", field="dag")
         queue = cast("Queue", self)
-        parent = (await queue._snapshot(claim)).task
+        snapshot = await queue._snapshot(claim)
+        parent = snapshot.task
         if parent.depth >= validation.MAX_SPAWN_DEPTH:
             raise Invalid(
                 f"{parent.id} was itself spawned {parent.depth} levels deep; at most "
@@ -65,4 +67,6 @@ class Spawning:
             max_children=validation.MAX_CHILDREN,
             usage=used,
         )
-        return await queue._insert(tasks, spawn=spawn, parent=parent)
+        maker = f"agent:{snapshot.agent}"[: validation.MAX_NAME_CHARS] if snapshot.agent else None
+        own = drafting.owned(tasks, parent.user, maker)
+        return await queue._insert(own, spawn=spawn, parent=parent)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from dibs.errors import DibsError, Invalid
-from dibs.requests import id_of, optional
+from dibs.errors import DibsError, Invalid, Unavailable
+from dibs.requests import MAX_DELAY_S, MAX_NOTE_CHARS, id_of, optional
 from dibs.rules import validation
 
 if TYPE_CHECKING:
@@ -83,6 +83,8 @@ class Steering:
     ) -> Handled:
         """Cancel what a query finds, and what depends on it: up to `limit` (500) tasks, from `cursor` on."""
         queue = cast("Queue", self)
+        if reason is not None:
+            validation.text(reason, "reason", max_chars=MAX_NOTE_CHARS)
 
         async def cancel(task_id: str) -> bool:
             return bool(await queue.cancel(task_id, reason))
@@ -100,6 +102,8 @@ class Steering:
     ) -> Handled:
         """Retry what a query finds (see `retry`): up to `limit` (500) tasks, from `cursor` on."""
         queue = cast("Queue", self)
+        validation.duration_s(delay, "delay", high=MAX_DELAY_S)
+        validation.flag(keep_steps, "keep_steps")
 
         async def retry(task_id: str) -> bool:
             await queue.retry(task_id, delay=delay, keep_steps=keep_steps)
@@ -138,7 +142,8 @@ class Steering:
         return await self._handle(query, change, limit, cursor)
 
     async def _handle(self, query: Any, change: Callable[[str], Awaitable[bool]], limit: Any, cursor: Any) -> Handled:
-        """Do it to each that fits, the oldest of them first: what they depend on lives again before they do."""
+        """Do it to each that fits, the oldest of them first: what they depend on lives again before they do. What is
+        wrong with the request was said before; what is wrong with a task is told of that one, and the others go on."""
         from dibs.model.found import Handled, Untouched
 
         wanted = cast("Queue", self)._wanted(query)
@@ -148,7 +153,7 @@ class Steering:
         for task_id in reversed(found.ids):
             try:
                 (handled.done if await change(task_id) else handled.left).append(task_id)
-            except Invalid:
+            except Unavailable:
                 raise
             except DibsError as error:
                 refused = Untouched(task_id=task_id, code=error.code, message=error.message, field=error.field)

@@ -92,6 +92,7 @@ class SyncQueue:
     get_escalation = _blocking(Queue.get_escalation)
     escalations = _blocking(Queue.escalations)
     add_hook = _blocking(Queue.add_hook)
+    set_hook = _blocking(Queue.set_hook)
     hooks = _blocking(Queue.hooks)
     get_hook = _blocking(Queue.get_hook)
     pause_hook = _blocking(Queue.pause_hook)

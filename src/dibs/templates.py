@@ -77,7 +77,8 @@ async def make(store: Store, task: dict[str, Any] | None, dag: dict[str, Any] | 
 
 def _confined(store: Store, project: str) -> Store:
     from dibs.rules.access import Rights
-    from dibs.stores.confined import Confined, Homes
+    from dibs.stores.confined import Confined
+    from dibs.stores.homes import Homes
 
     return cast("Store", Confined(store, Rights(project=project), Homes(store)))
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from copy import copy
 from typing import TYPE_CHECKING, cast
 
-from dibs.stores.confined import Confined, Homes
+from dibs.stores.confined import Confined
+from dibs.stores.homes import Homes
 
 if TYPE_CHECKING:
     from dibs.queue import Queue

@@ -51,8 +51,8 @@ class Triggers:
         failed, or they `cost` so much; not again before `cool_down`. `on="files"`: something below `paths` changed.
 
         `where`: paths into the event and the values they must have. `rate` and `max_depth` bound what it makes. Adding
-        the same again answers the one that is there; something else raises Conflict, unless `replace`. The secrets are
-        in this answer only.
+        the same again answers the one that is there; something else raises Conflict, unless `replace`. Secrets that are
+        given or drawn are in this answer only; one that is kept when a trigger is replaced is not shown again.
         """
         from dibs import templates
         from dibs.duties import calendar, firing
@@ -102,8 +102,9 @@ class Triggers:
             if known is not None:
                 for field in ("created_at", "made", "dropped", "last_at", "last_id", "full_at", "recent", "version"):
                     setattr(made, field, getattr(known, field))
+            kept: tuple[str, ...] = ()
             if on == triggers.WEBHOOK and not made.secrets:
-                kept = known is not None and known.scheme == made.scheme and known.secrets
+                kept = known.secrets if known is not None and known.scheme == made.scheme else ()
                 made.secrets = kept or (_drawn(parts["scheme"]),)
             try:
                 await firing.save(self.store, self.project, made)
@@ -111,7 +112,7 @@ class Triggers:
                 continue
             await self._forget_files(made)
             await calendar.wake(self.store, firing.KIND, now)
-            return made
+            return shown(made) if kept else made
         raise triggers.exists(parts["name"])
 
     async def triggers(self) -> list[Trigger]:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -37,25 +37,38 @@ def two(folder: Path, url: str) -> Iterator[Pair]:
         yield Pair(url, here, there, token)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+STORES = ["sqlite", "postgres", "redis"]
+
+
+@contextmanager
+def empty(store: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """The URL of an empty store."""
+    if store == "sqlite":
+        yield f"sqlite:{folder / 'work.db'}"
+    elif store == "postgres":
+        schemas: Schemas = request.getfixturevalue("postgres_schemas")
+        with schemas.lend() as url:
+            yield url
+    else:
+        from tests.servers.redis import Namespaces, shared_programs, shared_urls
+
+        # One kind of server: what there is of others is tried with the store itself.
+        with closing(Namespaces(shared_urls(shared_programs()[0]))) as namespaces, namespaces.lend() as url:
+            yield url
+
+
+@pytest.fixture(scope="module", params=STORES)
 def pair(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
     """Two servers, for all tests of a file that kill none of them."""
     folder = tmp_path_factory.mktemp("a2a")
-    with ExitStack() as stack:
-        url = f"sqlite:{folder / 'work.db'}"
-        if request.param == "postgres":
-            schemas: Schemas = request.getfixturevalue("postgres_schemas")
-            url = stack.enter_context(schemas.lend())
-        yield stack.enter_context(two(folder, url))
+    with empty(request.param, folder, request) as url, two(folder, url) as found:
+        yield found
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=STORES)
 def doomed(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     """Two servers of a test's own; `here` may be killed."""
-    url = f"sqlite:{tmp_path / 'work.db'}"
-    if request.param == "postgres":
-        url = request.getfixturevalue("postgres_url")
-    with two(tmp_path, url) as found:
+    with empty(request.param, tmp_path, request) as url, two(tmp_path, url) as found:
         yield found
 
 

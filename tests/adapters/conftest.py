@@ -12,6 +12,7 @@ import pytest
 import dibs
 from dibs.connecting import Connecting
 from dibs.testing import FakeClock
+from tests.servers.quick import sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +49,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "memory":
         yield f"memory:{request.node.nodeid}"
     elif request.param == "sqlite":
-        yield f"sqlite:{tmp_path / 'dibs.db'}"
+        yield f"sqlite:{sqlite_file(tmp_path / 'dibs.db')}"
     elif request.param == "postgres":
         yield request.getfixturevalue("postgres_url")
     else:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import agents
 import httpx
+import pytest
 from langgraph.func import entrypoint, task
 from langgraph.graph import END, START, StateGraph
 from openai.types.responses import ResponseFunctionToolCall, ResponseOutputMessage, ResponseOutputText
@@ -18,7 +19,7 @@ from pydantic_ai.models.test import TestModel
 
 import dibs
 from dibs.adapters import langgraph, openai_agents, pydantic_ai
-from dibs.adapters.durable import named, tool_step
+from dibs.adapters.durable import named, once, tool_step
 from tests.hooks.receiver import until
 from tests.server.process import COMMAND, environment
 from tests.server.running import in_loop
@@ -321,3 +322,35 @@ def test_the_adapters_are_not_imported_by_those_who_do_not_use_them() -> None:
     script = f"import sys, dibs.adapters, dibs.cli; print([name for name in {names} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout == "[]\n"
+
+
+@in_loop
+async def test_an_error_is_never_its_own_cause() -> None:
+    class Response(Exception):
+        response = httpx.Response(429)
+
+    class TooMany(Exception):
+        status_code = 429
+
+    plain, hidden, limited = ValueError("no"), Response(), TooMany()
+    limited.__cause__ = hidden
+
+    class Ctx:
+        async def step(self, name: str, made: Any) -> Any:
+            return await made()
+
+    for raised, expected, cause in ((plain, plain, None), (limited, hidden, None)):
+
+        async def call(error: Exception = raised) -> Any:
+            raise error
+
+        with pytest.raises(type(expected)) as found:
+            await once(Ctx(), "model", call, str, str)  # type: ignore[arg-type]
+        assert (found.value, found.value.__cause__) == (expected, cause)
+
+
+def test_an_agent_that_is_gone_is_not_taken_for_the_next_one_in_its_place() -> None:
+    """Those that a handoff makes live only as long as somebody has them."""
+    made = openai_agents._Made(None, agents.RunConfig(model=Scripted()))  # type: ignore[arg-type]
+    for number in range(50):
+        assert made.agent(agents.Agent(name=f"agent {number}")).name == f"agent {number}"

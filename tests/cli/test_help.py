@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from dibs.cli.catalogue import GROUPS, LATER, NESTED, names
+from dibs.cli.catalogue import GROUPS, NESTED, names
 
 if TYPE_CHECKING:
     from tests.cli.conftest import Run
@@ -67,13 +67,6 @@ def test_families_of_commands_list_their_members(dibs: Run) -> None:
 )
 def test_a_mistake_gets_a_hint(dibs: Run, argv: list[str], hint: str) -> None:
     assert hint in dibs(*argv).err
-
-
-@pytest.mark.parametrize("name", LATER)
-def test_commands_that_are_promised_are_refused_as_such(dibs: Run, name: str) -> None:
-    refused = dibs(*name.split(), "--json")
-    assert (refused.code, refused.error["field"]) == (2, "command")
-    assert f"`dibs {name}` is not supported yet" in refused.error["message"]
 
 
 def test_version(dibs: Run) -> None:

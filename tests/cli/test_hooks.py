@@ -54,6 +54,19 @@ def test_it_is_paused_resumed_rotated_and_replayed(dibs: Run) -> None:
     assert dibs("hook", "deliveries", "ci", "--json", ok=True).json == []
 
 
+def test_it_is_told_elsewhere_and_of_other_events_and_keeps_its_secret(dibs: Run) -> None:
+    made = dibs("hook", "add", "ci", URL, "--on", "task.*", "--agent", "ada", "--json", ok=True).json
+    changed = dibs("hook", "set", "ci", f"{URL}/v2", "--on", "dag.failed,task.completed", "--json", ok=True).json
+    assert (changed["url"], changed["events"]) == (f"{URL}/v2", ["dag.failed", "task.completed"])
+    assert "agent" not in changed
+    assert "secret" not in changed
+    assert changed["id"] == made["id"]
+    refused = dibs("hook", "set", "ci", "ftp://x.test", "--json")
+    assert (refused.code, refused.error["field"]) == (2, "url")
+    assert dibs("hook", "show", "ci", "--json", ok=True).json == changed
+    assert dibs("hook", "set", "nobody", URL).code != 0
+
+
 def test_where_nobody_delivers_a_test_says_so(dibs: Run) -> None:
     dibs("hook", "add", "ci", URL, ok=True)
     tried = dibs("hook", "test", "ci", "--wait", "0.2")

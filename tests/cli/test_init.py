@@ -196,6 +196,16 @@ def test_what_is_in_the_way_is_named_and_nothing_changes(project: Path, dibs: Ru
     (project / ".codex/config.toml").unlink()
     (project / ".cursor").mkdir(mode=0o555)
     refused(dibs, project, ".cursor/mcp.json", "read-only")
+    (project / ".cursor").chmod(0o755)
+    (project / ".dibs").mkdir(mode=0o555)
+    refused(dibs, project, ".dibs/init.json", "read-only")
+    (project / ".dibs").chmod(0o755)
+    dibs("init", ok=True)
+    (project / ".dibs/dibs.db").unlink()
+    (project / ".dibs").chmod(0o555)
+    refused(dibs, project, ".dibs/dibs.db", "read-only")
+    refused(dibs, project, ".dibs/init.json", "read-only", "--remove")
+    (project / ".dibs").chmod(0o755)
     assert outside.read_text() == "not yours"
 
 

@@ -21,7 +21,7 @@ from dibs.server.feed import Feed
 from dibs.server.mailing import Mailer
 from dibs.server.sending import Sender
 from dibs.testing import FakeClock
-from tests.hooks.receiver import Received, Receiver, receiving, until
+from tests.hooks.receiver import Received, Receiver, receiving, until, until_so
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -65,6 +65,11 @@ async def status_of(queue: Queue, name: str, status: str) -> Hook:
 
     found: Hook = await until(look)
     return found
+
+
+async def nobody_sends(delivers: Delivering) -> None:
+    """Until no hook has anybody who would send it anything."""
+    await until_so(lambda: not delivers._couriers and not delivers._leaving)
 
 
 async def work(queue: Queue, count: int = 1) -> list[str]:
@@ -176,14 +181,14 @@ async def test_a_receiver_that_says_that_it_is_gone_is_disabled_until_it_is_resu
     async with dibs.connect("memory:") as queue, receiving() as receiver:
         await queue.add_hook("ends", receiver.url, events=["task.completed"])
         receiver.answer = lambda got: web.Response(status=410)
-        async with serving(queue, receiver):
+        async with serving(queue, receiver) as delivers:
             first = await work(queue)
             hook = await status_of(queue, "ends", "disabled")
             assert "410" in (hook.error or "")
             [told] = [event for event in await queue.read_events() if event.type == "hook.disabled"]
             assert (told.reason, told.data["hook"]) == ("gone", "ends")
+            await nobody_sends(delivers)
             more = await work(queue, 2)
-            await asyncio.sleep(0.2)
             assert len(receiver.got) == 1
             receiver.answer = None
             await queue.resume_hook("ends")
@@ -226,13 +231,12 @@ async def test_what_was_forgotten_before_it_was_told_is_told_as_a_gap() -> None:
 async def test_a_paused_hook_gets_nothing_and_goes_on_where_it_was() -> None:
     async with dibs.connect("memory:") as queue, receiving() as receiver:
         await queue.add_hook("ends", receiver.url, events=["task.completed"])
-        async with serving(queue, receiver):
+        async with serving(queue, receiver) as delivers:
             first = await work(queue)
             await receiver.until(1)
             await queue.pause_hook("ends")
-            await asyncio.sleep(0.2)
+            await nobody_sends(delivers)
             missed = await work(queue, 2)
-            await asyncio.sleep(0.2)
             assert len(receiver.got) == 1
             await queue.resume_hook("ends")
             got = await receiver.until(3)
@@ -326,13 +330,12 @@ async def test_where_the_server_may_not_send_is_told_and_nothing_is_sent() -> No
 async def test_a_removed_hook_gets_nothing_more_and_leaves_nothing() -> None:
     async with dibs.connect("memory:") as queue, receiving() as receiver:
         await queue.add_hook("ends", receiver.url, events=["task.completed"])
-        async with serving(queue, receiver):
+        async with serving(queue, receiver) as delivers:
             await work(queue)
             await receiver.until(1)
             await queue.remove_hook("ends")
-            await asyncio.sleep(0.2)
+            await nobody_sends(delivers)
             await work(queue)
-            await asyncio.sleep(0.1)
         assert len(receiver.got) == 1
         for kind in ("hook", "hook_state", "hook_log"):
             assert await queue.store.documents("default", kind) == []

@@ -89,9 +89,11 @@ def command(home: Path, url: str, *options: str, token: str | None = None) -> St
 
 
 @asynccontextmanager
-async def over_stdio(home: Path, url: str, *options: str, mode: str = MODERN, **more: Any) -> AsyncIterator[Agent]:
+async def over_stdio(
+    home: Path, url: str, *options: str, mode: str = MODERN, token: str | None = None, **more: Any
+) -> AsyncIterator[Agent]:
     """An agent with a `dibs mcp` of its own."""
-    async with Client(stdio_client(command(home, url, *options, **more)), mode=mode) as client:
+    async with Client(stdio_client(command(home, url, *options, token=token)), mode=mode, **more) as client:
         yield Agent(client)
 
 
@@ -99,11 +101,11 @@ async def over_stdio(home: Path, url: str, *options: str, mode: str = MODERN, **
 async def over_http(url: str, token: str | None, *, mode: str = MODERN, **options: Any) -> AsyncIterator[Agent]:
     """An agent of a server."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    async with (
-        httpx2.AsyncClient(headers=headers, timeout=60) as http,
-        Client(streamable_http_client(url, http_client=http), mode=mode, **options) as client,
-    ):
-        yield Agent(client)
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
+        # A server imports the SDK for the first who comes; a client that waits too long takes it for one of old.
+        await http.post(url, json={})
+        async with Client(streamable_http_client(url, http_client=http), mode=mode, **options) as client:
+            yield Agent(client)
 
 
 def in_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:

@@ -150,6 +150,15 @@ def test_a_task_is_worked_on_and_then_has_its_result(rpc: Rpc, queue: SyncQueue)
     assert ended["result"] == {"content": [{"type": "text", "text": '{"pages":3}'}], "isError": False}
 
 
+def test_a_long_output_is_cut_as_it_is_elsewhere(rpc: Rpc, queue: SyncQueue) -> None:
+    created = rpc.add({"type": "talkative"})
+    _worked(queue, "talkative", "x" * 50_000)
+    [content] = rpc("tasks/get", taskId=created["taskId"])["result"]["content"]
+    told = json.loads(content["text"])
+    assert (told["chars"], len(told["cut"])) == (50_000, 20_000)
+    assert told["whole"] == f"dibs://task/{created['taskId']}/output"
+
+
 def test_other_tools_make_no_tasks(rpc: Rpc) -> None:
     """tasks-sync-tool-call, sep-2663-legacy-task-param-ignored, tasks-result-type-complete-on-non-task-responses"""
     old: list[dict[str, Any]] = [{}, {"task": {"ttl": 60_000}}]

@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager
+from typing import IO, TYPE_CHECKING
 
 import pytest
 
 import dibs
-from dibs.mcp.session import Presence
+from dibs.mcp.session import Presence, Session
 from tests.mcp.agents import LEGACY, MODERN, in_loop, inside, over_http, over_stdio
 from tests.server.process import environment, up
 
@@ -30,7 +30,9 @@ from tests.mcp.agents import over_http, over_stdio
 async def main(door, home, url, *more):
     opened = over_stdio(Path(home), url, *more) if door == "stdio" else over_http(url, *more[:1], mode=more[1])
     async with opened as agent:
-        print((await agent("claim"))["task"], flush=True)
+        await agent("find")
+        print("here", flush=True)
+        print((await agent("claim", wait=40))["task"], flush=True)
         await asyncio.sleep(600)
 
 asyncio.run(main(*sys.argv[1:]))
@@ -38,15 +40,23 @@ asyncio.run(main(*sys.argv[1:]))
 
 
 @contextmanager
-def _client(home: Path, *argv: str) -> Iterator[str]:
-    """A client in a process of its own that has claimed a task; at the end it is killed."""
+def _connected(home: Path, *argv: str) -> Iterator[IO[str]]:
+    """A client in a process of its own that is about to claim a task, and says which; at the end it is killed."""
     program = [sys.executable, "-c", CLIENT, *argv]
     with subprocess.Popen(program, stdout=subprocess.PIPE, env=environment(home), text=True) as client:
         try:
             assert client.stdout is not None
-            yield client.stdout.readline().strip()
+            assert client.stdout.readline() == "here\n"
+            yield client.stdout
         finally:
             os.kill(client.pid, signal.SIGKILL)
+
+
+@contextmanager
+def _client(home: Path, *argv: str) -> Iterator[str]:
+    """One that has claimed a task."""
+    with _connected(home, *argv) as said:
+        yield said.readline().strip()
 
 
 @in_loop
@@ -153,19 +163,44 @@ def test_what_a_killed_client_held_comes_back_after_its_lease(tmp_path: Path) ->
         assert (again.task.id, again.task.crashes) == (task.id, 1)
 
 
-def test_what_a_killed_client_of_a_server_held_comes_back(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", [MODERN, LEGACY])
+def test_what_a_killed_client_of_a_server_held_comes_back(tmp_path: Path, mode: str) -> None:
     """Both kinds of clients: one whose every request stands alone, and one that kept a stream open."""
     url = f"sqlite:{tmp_path}/work.db"
     with up(tmp_path, url, "--mcp-patience", "2s") as server, dibs.connect_sync(url) as queue:
         task = queue.add("slow", retry="immediate")
         at = f"{server.url}/mcp?lease=1s"
-        with _client(tmp_path, "http", str(tmp_path), at, server.token or "", MODERN) as claimed:
+        with _client(tmp_path, "http", str(tmp_path), at, server.token or "", mode) as claimed:
             assert claimed == task.id
         killed = time.monotonic()
         [again] = queue.claim("other", wait=20)
         # Its patience and its lease have passed, and what it takes to notice.
         assert (again.task.id, again.task.crashes) == (task.id, 1)
         assert time.monotonic() - killed > 1.0
+
+
+@pytest.mark.parametrize("door", ["stdio", "http", "http with a stream"])
+def test_who_is_killed_while_waiting_for_work_keeps_none_from_others(tmp_path: Path, door: str) -> None:
+    """Whether or not the server hears of it in time: what is given to the dead comes back after the lease."""
+    url = f"sqlite:{tmp_path}/work.db"
+    with ExitStack() as stack:
+        queue = stack.enter_context(dibs.connect_sync(url))
+        if door == "stdio":
+            argv = ["stdio", str(tmp_path), url, "--lease", "1s"]
+        else:
+            server = stack.enter_context(up(tmp_path, url, "--mcp-patience", "1s"))
+            mode = MODERN if door == "http" else LEGACY
+            argv = ["http", str(tmp_path), f"{server.url}/mcp?lease=1s", server.token or "", mode]
+        with _connected(tmp_path, *argv):
+            deadline = time.monotonic() + 20
+            while not queue.agents():
+                assert time.monotonic() < deadline, "it did not ask for work"
+                time.sleep(0.01)
+        task = queue.add("slow", retry="immediate")
+        [claim] = queue.claim("other", wait=20)
+        assert claim.task.id == task.id
+        queue.complete(claim, "done")
+        assert queue.get(task.id).output == "done"
 
 
 def test_a_client_with_a_stream_is_kept_while_it_is_open(tmp_path: Path) -> None:
@@ -299,3 +334,32 @@ def test_a_signal_ends_it_at_once_though_its_client_is_there(tmp_path: Path, num
         assert '"id":1' in served.stdout.readline()
         served.send_signal(number)
         assert served.wait(20) == -number
+
+
+@in_loop
+async def test_leases_that_could_not_be_renewed_are_tried_again_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with dibs.connect("memory:") as queue:
+        await queue.add("slow")
+        session = Session(queue, "ada", lease_s=12.0)
+        [claim] = await queue.claim("ada", lease=12)
+        pauses: list[float] = []
+        over = asyncio.Event()
+        real = asyncio.sleep
+
+        async def sleep(seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 4:
+                session.held.clear()
+                over.set()
+            await real(0)
+
+        async def renew(self: Session) -> None:
+            if len(pauses) in (1, 2):
+                raise dibs.Unavailable("away")
+
+        monkeypatch.setattr("dibs.mcp.session.asyncio.sleep", sleep)
+        monkeypatch.setattr(Session, "renew", renew)
+        session.take(claim)
+        await over.wait()
+        await session.close()
+        assert pauses == [4.0, 1.0, 1.0, 4.0]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import dibs
+from dibs import keeping, settling
 from dibs.mcp.answers import MOST_CHARS
 from dibs.mcp.definitions import TOOLS
 from tests.mcp.agents import in_loop, inside
@@ -297,3 +298,38 @@ async def test_a_parent_hears_of_each_end_once() -> None:
             ("completed", None),
             ("dead_lettered", "no luck"),
         ]
+
+
+@in_loop
+async def test_a_long_checkpoint_and_what_was_made_are_cut_and_can_be_read_whole() -> None:
+    expects = {"validation": "command", "argv": ["true"]}
+    async with dibs.connect("memory:") as queue, inside(queue) as agent:
+        task = await queue.add("t", expects=expects, retry="immediate")
+        [claim] = await queue.claim("first", lease=1)
+        await queue.checkpoint(claim, {"at": "x" * 50_000})
+        await keeping.keep(queue.store, claim, settling.completed(claim, "y" * 60_000))
+        await queue.release(claim)
+        told = await agent("claim")
+        for name, whole in (("checkpoint", f'{{"at":"{"x" * 50_000}"}}'), ("made", "y" * 60_000)):
+            assert len(told[name]["cut"]) == MOST_CHARS
+            assert told[name]["whole"] == f"dibs://task/{task.id}/{name}"
+            [read] = (await agent.client.read_resource(told[name]["whole"])).contents
+            assert read.text == whole  # type: ignore[union-attr]
+        other = await queue.add("other")
+        [read] = (await agent.client.read_resource(f"dibs://task/{other.id}/checkpoint")).contents
+        assert read.text == "null"  # type: ignore[union-attr]
+
+
+@in_loop
+async def test_a_claim_whose_answer_fails_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(*_: Any) -> Any:
+        raise dibs.Unavailable("the store is away")
+
+    async with dibs.connect("memory:") as queue, inside(queue) as agent:
+        task = await queue.add("t")
+        with monkeypatch.context() as patch:
+            patch.setattr("dibs.mcp.tools._known", fails)
+            assert (await agent.refusal("claim"))["error"] == "unavailable"
+        [attempt] = await queue.history(task.id)
+        assert (attempt.outcome, (await queue.get(task.id)).attempts) == ("released", 0)
+        assert (await agent("claim"))["task"] == task.id

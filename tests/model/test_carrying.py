@@ -6,6 +6,7 @@ What a store is given it must give back, and whatever happens afterwards must ha
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,6 +23,7 @@ from dibs.stores.standing import FILLING, Standing
 from dibs.sync import drive
 from tests.model.test_model import NAMESPACES, SCHEMAS, Stores
 from tests.model.worlds import scratch_folder
+from tests.servers.quick import sqlite_file
 from tests.servers.redis import Namespaces, shared_programs, shared_urls
 
 if TYPE_CHECKING:
@@ -63,7 +65,7 @@ class Movers(Stores):
             return MemoryStore(clock=self.clock, blocking=True)
         if kind == "sqlite":
             folder = self.places.enter_context(scratch_folder())
-            return SqliteStore.open(f"{folder}/dibs.db", clock=self.clock, blocking=True)
+            return SqliteStore.open(str(sqlite_file(Path(folder) / "dibs.db")), clock=self.clock, blocking=True)
         if kind == "redis":
             redis = RedisStore(self.places.enter_context(NAMESPACES[0].lend()), clock=self.clock, blocking=True)
             drive(redis.connect())

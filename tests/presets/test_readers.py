@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 from datetime import UTC, datetime
-from typing import Any
+from functools import partial
+from tempfile import NamedTemporaryFile
+from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.json import encode
 
@@ -18,6 +23,9 @@ from dibs.model.task import Task
 from dibs.presets import NAMES, find, limited, prompting
 from dibs.presets.reader import MAX_TEXT_CHARS
 from dibs.worker.transcript import Transcript
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NOW = int(datetime(2026, 11, 16, 7, 0, tzinfo=UTC).timestamp()) * 1_000_000
 BERLIN = ZoneInfo("Europe/Berlin")  # 08:00 there
@@ -98,6 +106,8 @@ values = st.recursive(
 events = st.builds(lambda type, rest: {**rest, "type": type}, kinds, st.dictionaries(names, values, max_size=6))
 
 
+# The first run builds tables of characters, which takes seconds where there are neighbours.
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @pytest.mark.parametrize("preset", NAMES)
 @given(lines=st.lists(events.map(encode) | st.binary(max_size=30) | st.just(b'{"type":'), max_size=12))
 def test_no_line_makes_a_reader_fail(preset: str, lines: list[bytes]) -> None:
@@ -227,6 +237,30 @@ def test_the_answer_becomes_an_output(said: str, output: Any) -> None:
     assert prompting.output_of(said) == output
 
 
+@given(st.lists(st.tuples(st.booleans(), st.text("abc", max_size=9)), max_size=60))
+def test_an_answer_in_pieces_is_its_end(pieces: list[tuple[bool, str]]) -> None:
+    """However it was said: anew, or further."""
+    expected = ""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dibs.presets.reader.MAX_TEXT_CHARS", 20)
+        reader = find("codex").reader()
+        for anew, piece in pieces:
+            (reader.say if anew else reader.add)(piece)
+            expected = (piece if anew else expected + piece)[-20:]
+            if len(piece) > 6:  # who looks in between changes nothing
+                assert reader.text == expected
+        assert reader.text == expected
+
+
+def test_a_transcript_takes_no_more_disk_than_it_keeps(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.worker.transcript._file", partial(NamedTemporaryFile, dir=tmp_path))
+    transcript = Transcript(beginning=1 << 16, end=1 << 18)
+    for _ in range(64):
+        transcript.write(b"x" * (1 << 16))
+        assert sum(os.stat(path).st_blocks * 512 for path in tmp_path.iterdir()) <= (1 << 16) + (1 << 18)
+    transcript.close()
+
+
 def test_a_transcript_keeps_its_beginning_and_its_end() -> None:
     transcript = Transcript(beginning=10, end=20)
     for number in range(100):
@@ -242,3 +276,32 @@ def test_a_transcript_keeps_its_beginning_and_its_end() -> None:
     short.write(b"all of it")
     assert b"".join(short.chunks()) == b"all of it"
     short.close()
+
+
+def test_a_disk_that_is_full_costs_the_transcript_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def write(self, chunk: Any) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        def close(self) -> None:
+            super().close()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("dibs.worker.transcript._file", Full)
+    transcript = Transcript()
+    for _ in range(3):
+        transcript.write(b"said")
+    transcript.close()
+    assert (transcript.lost, transcript.size) == ("No space left on device", 12)
+
+
+def test_an_amount_is_written_as_people_write_it() -> None:
+    for amount, written in (
+        (1.0, "1"),
+        (0.9579, "0.9579"),
+        (0.00001, "0.00001"),
+        (2_000_000.5, "2000000.5"),
+        (0.0, "0"),
+    ):
+        argv = find("claude").command(max_cost=amount)
+        assert argv[argv.index("--max-budget-usd") + 1] == written

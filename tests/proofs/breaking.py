@@ -32,17 +32,22 @@ class BreakingFile:
 
     def rows(self) -> dict[str, list[Any]]:
         """Every row there is."""
-        beside = apsw.Connection(self._path)
-        tables = [name for (name,) in beside.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        rows = {table: beside.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
-        beside.close()
-        return rows
+        return rows_of(self._path)
 
     def _trace(self, cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
         self._left -= 1
         if self._left == 0:
             raise apsw.FullError("database or disk is full")
         return True
+
+
+def rows_of(path: str) -> dict[str, list[Any]]:
+    """Every row of a SQLite file."""
+    beside = apsw.Connection(path)
+    tables = [name for (name,) in beside.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    rows = {table: beside.execute(f"SELECT * FROM {table}").fetchall() for table in tables}
+    beside.close()
+    return rows
 
 
 # A trigger before every statement that writes. It counts in sequences: those are not undone with a transaction.
@@ -92,6 +97,10 @@ class BreakingSchema:
             for table in self._tables()
         )
         return dict(self._schemas._run(query))
+
+    def written(self) -> dict[str, list[Any]]:
+        """The same but events: what was cut leaves gaps between their numbers, until somebody reads them."""
+        return {table: rows for table, rows in self.rows().items() if table != "outbox"}
 
     def _tables(self) -> list[str]:
         found = self._schemas._run(f"SELECT tablename FROM pg_tables WHERE schemaname = '{self._schema}'")

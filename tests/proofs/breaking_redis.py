@@ -89,7 +89,19 @@ class BreakingNamespace:
         """Every key there is."""
         return {"keys": sorted(contents(self._client, f"*{self._name}*").items())}
 
+    def written(self) -> list[tuple[str, Any]]:
+        """Every key but how often was written, and by which writes: those have names of their own."""
+        found = contents(self._client, f"*{self._name}*")
+        plain = {key: _in_order(value) for key, value in found.items() if not key.endswith(":done")}
+        return sorted((key, value) for key, value in plain.items())
+
     def close(self) -> None:
         self._client.close()
         self._lent.__exit__(None, None, None)
         self._namespaces.close()
+
+
+def _in_order(value: Any) -> Any:
+    if isinstance(value, dict):
+        return sorted((name, each) for name, each in value.items() if name != b"version")
+    return sorted(value) if isinstance(value, set) else value

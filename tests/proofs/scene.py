@@ -7,8 +7,8 @@ can be compared with what it does to another.
 from __future__ import annotations
 
 import itertools
+import pickle
 from contextlib import suppress
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dibs.model.task import NewTask
@@ -58,7 +58,8 @@ class Scene:
         if furniture is None:
             self._furnish()
         else:
-            self.claims, self.tasks, self.questions, self.dag, ids, _ = deepcopy(furniture)
+            # As if they had come out of this store; a tenth of what deepcopy takes.
+            self.claims, self.tasks, self.questions, self.dag, ids, _ = pickle.loads(_pickled(furniture))
             self.world._numbers = itertools.count(ids)
 
     def furniture(self) -> Furniture:
@@ -211,6 +212,15 @@ class Scene:
 
     def close(self) -> None:
         self.world.close()
+
+
+def _pickled(furniture: Furniture) -> bytes:
+    if id(furniture) not in _PICKLED:
+        _PICKLED[id(furniture)] = furniture, pickle.dumps(furniture)
+    return _PICKLED[id(furniture)][1]
+
+
+_PICKLED: dict[int, tuple[Furniture, bytes]] = {}
 
 
 class _HeardError(Exception):

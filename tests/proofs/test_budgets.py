@@ -186,3 +186,11 @@ async def _come_and_go(url: str) -> None:
                 await queue.complete(claim)
         waiting = {task.parked_on for task in (await queue.find(status="ready", limit=1000)).items}
         assert waiting <= {None, "l"}, "nobody waits for what is gone"
+
+
+def test_so_do_those_who_race_on_redis(redis_url: str) -> None:
+    test_twenty_agents_race_for_a_dollar_and_ten_get_a_dime(redis_url)
+
+
+def test_so_is_a_killed_agent_charged_on_redis(redis_url: str) -> None:
+    test_what_a_killed_agent_had_reserved_is_charged_after_its_lease(redis_url)

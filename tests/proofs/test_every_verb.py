@@ -22,7 +22,7 @@ from dibs.stores.redis import RedisStore
 from dibs.stores.sqlite import SqliteStore
 from dibs.sync import drive
 from tests.model.worlds import scratch_folder
-from tests.proofs.breaking import BreakingFile, BreakingSchema, BreakingSchemas
+from tests.proofs.breaking import BreakingFile, BreakingSchema, BreakingSchemas, rows_of
 from tests.proofs.breaking_redis import BreakingNamespace
 from tests.proofs.scene import Scene
 from tests.proofs.verbs import CASES, READS, Case
@@ -77,6 +77,7 @@ class Files:
     def lend(self) -> Iterator[Scene]:
         shutil.copy(self._folder / "first", self._folder / "copy")
         scene = Scene("sqlite", lambda clock: self._open("copy", clock), self._furniture)
+        scene.world.written = lambda: rows_of(str(self._folder / "copy"))
         try:
             yield scene
         finally:
@@ -101,6 +102,7 @@ class Databases:
     def lend(self) -> Iterator[tuple[BreakingSchema, Scene]]:
         with self._schemas.lend() as schema:
             scene = Scene("postgres", lambda clock: _on_postgres(schema.url, clock), self._furniture)
+            scene.world.written = schema.written
             try:
                 yield schema, scene
             finally:
@@ -127,6 +129,7 @@ class Keyspace:
     def lend(self) -> Iterator[Scene]:
         with self.namespace.lend():
             scene = Scene("redis", lambda clock: _on_redis(self.namespace.url, clock), self._furniture)
+            scene.world.written = self.namespace.written
             try:
                 yield scene
             finally:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -25,6 +26,7 @@ from dibs.testing import FakeClock
 from tests.model.worlds import scratch_folder
 from tests.proofs.faulty import Faulty
 from tests.proofs.verbs import CASES, READS
+from tests.servers.quick import sqlite_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -370,7 +372,7 @@ def test_repeating_what_was_not_answered_ends_where_it_would_have_ended(
             yield "memory:"
         elif kind == "sqlite":
             with scratch_folder() as folder:
-                yield f"sqlite:{folder}/dibs.db"
+                yield f"sqlite:{sqlite_file(Path(folder) / 'dibs.db')}"
         else:
             with request.getfixturevalue("postgres_schemas").lend() as lent:
                 yield lent

@@ -39,3 +39,7 @@ def test_a_lock_of_a_killed_holder_goes_to_the_next_after_its_lease(url: str) ->
         assert queue.get(first.id).status == "dead_lettered"
         assert queue.locks() == []
         assert drive(queue.queue.store.check()) == []
+
+
+def test_so_does_a_lock_on_redis(redis_url: str) -> None:
+    test_a_lock_of_a_killed_holder_goes_to_the_next_after_its_lease(redis_url)

@@ -59,13 +59,12 @@ def test_a_writer_that_is_killed_leaves_a_sound_chain_with_all_it_was_told_of(tm
         pass
     told = []
     for round in range(4):
-        writer = _start(url, f"r{round}", 1000)
-        assert writer.stdout is not None
-        told += [f"r{round}-{int(writer.stdout.readline())}" for _ in range(5)]
-        time.sleep(0.003 * round)
-        writer.send_signal(signal.SIGKILL)
-        rest, _ = writer.communicate(timeout=60)
-        told += [f"r{round}-{int(line)}" for line in rest.splitlines() if line.isdigit()]
+        with _start(url, f"r{round}", 1000) as writer:
+            assert writer.stdout is not None
+            told += [f"r{round}-{int(writer.stdout.readline())}" for _ in range(5)]
+            time.sleep(0.003 * round)
+            writer.send_signal(signal.SIGKILL)
+            told += [f"r{round}-{int(line)}" for line in writer.stdout.read().splitlines() if line.isdigit()]
     written = _written(url)
     assert len(set(written)) == len(written)
     assert set(told) <= set(written)

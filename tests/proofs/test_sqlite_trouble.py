@@ -201,6 +201,7 @@ def _stopped_holder(path: str, what: str) -> Iterator[None]:
         yield
 
 
+@pytest.mark.alone
 def test_a_process_stopped_in_its_turn_delays_others_once(
     path: str, queue: dibs.SyncQueue, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.servers.quick import sqlite_file
 from tests.servers.serving import SECRET
 from tests.servers.threaded import threaded
 from tests.worker.conftest import pytest_pyfunc_call as pytest_pyfunc_call
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A server on a fresh store; processes and clients find its token in the environment."""
     monkeypatch.setenv("DIBS_TOKEN", SECRET)
-    with threaded(f"sqlite:{tmp_path / 'dibs.db'}") as found:
+    with threaded(f"sqlite:{sqlite_file(tmp_path / 'dibs.db')}") as found:
         yield found
 
 

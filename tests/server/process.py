@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "dibs.cli"]
@@ -82,11 +82,14 @@ class Up:
         finally:
             connection.close()
 
-    def shell(self, *argv: str, token: str | None = None) -> subprocess.CompletedProcess[str]:
-        """One command of the shell, of the same user, told nothing but where the server is."""
+    def shell(
+        self, *argv: str, token: str | None = None, program: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[str]:
+        """One command of the shell, of the same user, told nothing but where the server is. `program`: what stands
+        after `--`."""
         env = self.env if token is None else {**self.env, "DIBS_TOKEN": token}
-        command = [*COMMAND, *argv, "--url", self.url]
-        return subprocess.run(command, capture_output=True, text=True, env=env, timeout=60, check=False)
+        command = [*COMMAND, *argv, "--url", self.url, *(("--", *program) if program else ())]
+        return subprocess.run(command, capture_output=True, text=True, env=env, cwd=self.home, timeout=60, check=False)
 
     def until_ready(self) -> None:
         """Wait until it says that it is."""
@@ -117,6 +120,15 @@ def environment(home: Path) -> dict[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("DIBS_", "OTEL_", "TRACE"))}
     path = os.pathsep.join(filter(None, sys.path))
     return {**kept, "XDG_CONFIG_HOME": str(home / "config"), "HOME": str(home), "PYTHONPATH": path}
+
+
+def until(fact: Any, patience_s: float = PATIENCE_S) -> Any:
+    """What the fact is, once it is one."""
+    end = time.monotonic() + patience_s
+    while not (found := fact()):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    return found
 
 
 @contextmanager

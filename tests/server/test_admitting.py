@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import pytest
 from litestar import get
@@ -13,9 +14,11 @@ from dibs import wire
 from dibs.model.role import EVERYONE, Role
 from dibs.server.admitting import ANYBODY
 from dibs.server.app import create_app
-from tests.server.running import AGENT, TOKENS, KnownCallers, Running, running
+from tests.server.running import ADMIN, AGENT, TOKENS, VIEWER, KnownCallers, Running, running
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from dibs.wire.verbs import Verb
 
 PATHS = {"{task_id}": "task_none", "{target}": "task_none", "{dag_id}": "dag_none", "{scope}": "global"}
@@ -63,6 +66,28 @@ def test_refusals_and_changes_are_written_down_and_looking_is_not() -> None:
         ]
 
 
+def test_nothing_that_is_told_is_kept_by_browsers_and_proxies(tmp_path: Path) -> None:
+    with running(artifacts=f"file:{tmp_path}") as server:
+        task = server.ask("POST", "/v1/tasks", {"type": "code"}).json
+        server.ask("POST", "/v1/claims", {"agent": "coder"})
+        server.ask("PUT", f"/v1/tasks/{task['id']}/artifacts/log?fence=1", raw=b"secret")
+        kept = server.ask("GET", f"/v1/artifacts?ref=task:{task['id']}:artifact:log")
+        assert (kept.body, kept.headers["cache-control"]) == (b"secret", "no-store")
+        for verb in wire.every():
+            answer = server.ask(verb.method, filled(verb), None if verb.in_query else {}, token=VIEWER)
+            assert "no-store" in answer.headers["cache-control"], (verb.name, answer.status)
+
+
+def test_what_another_page_made_a_browser_send_is_refused_and_written_down() -> None:
+    with running() as server:
+        forged = {"Cookie": f"dibs_{server.port}={ADMIN}", "Sec-Fetch-Site": "cross-site"}
+        for verb, method, path in (("set_slots", "PUT", "/v1/slots"), ("add", "POST", "/v1/tasks")):
+            answer = server.ask(method, path, {}, token=None, headers=forged)
+            assert (answer.status, answer.json["code"]) == (403, "wrong_origin")
+            assert server.authority.recorded.pop() == (None, verb, path, "wrong_origin")
+        assert not server.authority.recorded
+
+
 def test_an_agent_sees_no_payloads_and_outputs_of_others_in_lists() -> None:
     with running() as server:
         task = server.ask(
@@ -73,11 +98,15 @@ def test_an_agent_sees_no_payloads_and_outputs_of_others_in_lists() -> None:
             assert b"secret" in server.ask("GET", path).body
         server.ask("POST", "/v1/claims", {"agent": "coder"})
         server.ask("POST", f"/v1/tasks/{task['id']}/complete", {"fence": 1, "output": "secret"})
-        for path in ("/v1/events/page", f"/v1/dags/{task['dag_id']}/wait"):
+        for path in ("/v1/events/page", "/v1/events/recent", f"/v1/dags/{task['dag_id']}/wait"):
             assert b"secret" not in server.ask("GET", path, token=AGENT).body
             assert b"secret" in server.ask("GET", path).body
         searched = server.ask("GET", "/v1/tasks?text=secret", token=AGENT)
         assert (searched.status, searched.json["field"]) == (403, "text")
+        for query in ("secret", "-secret", '"secret"', "type:code secret", "type:code -%22secret%22"):
+            searched = server.ask("GET", f"/v1/tasks?query={quote(query, safe='%')}", token=AGENT)
+            assert (searched.status, searched.json["field"]) == (403, "query"), query
+        assert server.ask("GET", "/v1/tasks?query=type:code", token=AGENT).json["items"]
         looked_up = server.ask("POST", "/v1/tasks/look-up", {"ids": [task["id"]]}, token=AGENT)
         assert b"secret" not in looked_up.body
 

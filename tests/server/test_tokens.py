@@ -37,6 +37,7 @@ def guarded(url: str = "memory:") -> Iterator[tuple[Running, str]]:
             server.inside(authority.close)
 
 
+@pytest.mark.alone
 def test_a_token_is_made_used_and_revoked_within_a_second() -> None:
     with guarded() as (server, ops):
         assert server.ask("GET", "/v1/stats", token=ADMIN).status == 401
@@ -195,3 +196,47 @@ def test_agents_of_many_tokens_and_projects_wait_together_and_each_gets_its_own(
             assert all(
                 ids == [] for name, ids, _ in (each.result() for each in waiting) if name not in ("tester", "b2")
             )
+
+
+def test_who_says_nothing_of_by_whom_does_it_in_the_name_of_its_token() -> None:
+    with guarded() as (server, ops):
+        lead = server.ask("POST", "/v1/tokens", {"name": "lead", "role": "orchestrator"}, token=ops).json["secret"]
+        for _ in range(3):
+            server.ask("POST", "/v1/tasks", {"type": "code", "approval": True}, token=ops)
+        waiting = [question["id"] for question in server.ask("GET", "/v1/questions", token=ops).json]
+        answered = []
+        told: list[dict[str, str | None]] = [{}, {"by": None}, {"by": "ada"}]
+        for id, said in zip(waiting, told, strict=True):
+            answer = server.ask("POST", f"/v1/questions/{id}/answer", {"value": True, **said}, token=lead)
+            answered.append(answer.json["answered_by"])
+        assert answered == ["lead", "lead", "ada"]
+        assert server.ask("POST", "/v1/pauses", {"type": "code"}, token=ops).json["by"] == "ops"
+        assert server.ask("POST", "/v1/pauses", {"type": "docs", "by": "grace"}, token=ops).json["by"] == "grace"
+        # Whatever they say, the audit has the token.
+        deadline = time.monotonic() + 5
+        while len(found := server.ask("GET", "/v1/audit?act=answer", token=ops).json) < 3:
+            assert time.monotonic() < deadline
+        assert [(entry["by"], entry["outcome"]) for entry in found] == [("lead", "done")] * 3
+
+
+def test_an_agent_acts_for_nobody_else() -> None:
+    with guarded() as (server, ops):
+        coder = server.ask("POST", "/v1/tokens", {"name": "coder"}, token=ops).json["secret"]
+        server.ask("POST", "/v1/tasks", {"type": "code"}, token=ops)
+        [claim] = server.ask("POST", "/v1/claims", {"agent": "host-7"}, token=coder).json["claims"]
+        body = {
+            "fence": claim["fence"],
+            "tasks": [
+                {"type": "code", "created_by": "human:ada"},
+                {"type": "code", "created_by": "coder:host-7"},
+                {"type": "code"},
+            ],
+        }
+        spawned = server.ask("POST", f"/v1/tasks/{claim['task']['id']}/spawn", body, token=coder).json["tasks"]
+        assert [task["created_by"] for task in spawned] == ["coder:human:ada", "coder:host-7", "agent:coder:host-7"]
+        for path, said in (
+            ("/v1/questions/q_1/answer", {"value": 1, "by": "ada"}),
+            ("/v1/pauses", {"type": "code", "by": "ada"}),
+            (f"/v1/dead-letters/{claim['task']['id']}/review", {"resolution": "kept", "by": "ada"}),
+        ):
+            assert server.ask("POST", path, said, token=coder).status == 403

@@ -5,16 +5,14 @@ from __future__ import annotations
 import http.client
 import json
 import threading
-import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.server.process import up
+from tests.server.process import until, up
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -23,15 +21,6 @@ PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 @pytest.fixture
 def store(tmp_path: Path) -> str:
     return f"sqlite:{tmp_path / 'work.db'}"
-
-
-def until(fact: Callable[[], Any], patience_s: float = 30.0) -> Any:
-    """What the fact is, once it is one."""
-    end = time.monotonic() + patience_s
-    while not (found := fact()):
-        assert time.monotonic() < end
-        time.sleep(0.05)
-    return found
 
 
 def test_webhooks_are_delivered_to_targets_that_are_allowed(tmp_path: Path, store: str) -> None:

@@ -346,6 +346,8 @@ def test_a_hook_is_set_changed_and_forgotten(tell: Teller) -> None:
     assert made["secret"].startswith("whsec_")
     assert "secret" not in tell("GET", "/v1/hooks/ci")
     assert [hook["name"] for hook in tell("GET", "/v1/hooks")] == ["ci"]
+    changed = tell("PUT", "/v1/hooks/ci", {"url": "https://ci.example.com/v2", "events": "task.completed"})
+    assert (changed["url"], changed["events"]) == ("https://ci.example.com/v2", ["task.completed"])
     assert tell("POST", "/v1/hooks/ci/pause")["status"] == "paused"
     assert "status" not in tell("POST", "/v1/hooks/ci/resume")
     assert tell("POST", "/v1/hooks/ci/rotate", {"overlap": "1h"})["secret"] != made["secret"]

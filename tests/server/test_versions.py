@@ -32,6 +32,21 @@ def test_a_change_of_what_was_seen_is_let_in_and_another_is_not(
     assert server.ask("PUT", change, first, headers={"If-None-Match": "*"}).status == 412
 
 
+def test_a_hook_is_changed_by_whoever_has_seen_it(server: Running) -> None:
+    url = "https://ci.example.com/dibs"
+    assert server.ask("POST", "/v1/hooks", {"name": "seen", "url": url}).status == 201
+    seen = server.ask("GET", "/v1/hooks/seen").headers["etag"]
+    server.ask("POST", "/v1/hooks/seen/pause")
+    assert server.ask("GET", "/v1/hooks/seen").headers["etag"] == seen
+    only = {"If-Match": seen}
+    changed = server.ask("PUT", "/v1/hooks/seen", {"url": f"{url}/v2", "events": ["dag.failed"]}, headers=only)
+    assert (changed.status, changed.json["url"], changed.json["events"]) == (200, f"{url}/v2", ["dag.failed"])
+    assert "secret" not in changed.json
+    assert server.ask("PUT", "/v1/hooks/seen", {"url": url}, headers=only).status == 412
+    assert server.ask("PUT", "/v1/hooks/unseen", {"url": url}).status == 404
+    assert server.ask("PUT", "/v1/hooks/seen", {"url": "ftp://x.test"}).json["field"] == "url"
+
+
 def test_a_priority_is_changed_by_whoever_has_seen_it(server: Running) -> None:
     task = server.ask("POST", "/v1/tasks", {"type": "code"}).json
     path = f"/v1/tasks/{task['id']}"
@@ -39,6 +54,16 @@ def test_a_priority_is_changed_by_whoever_has_seen_it(server: Running) -> None:
     assert server.ask("PUT", f"{path}/priority", {"priority": 3}, headers={"If-Match": seen}).status == 200
     assert server.ask("PUT", f"{path}/priority", {"priority": 4}, headers={"If-Match": seen}).status == 412
     assert server.ask("GET", path).json["priority"] == 3
+
+
+def test_so_is_whom_a_task_is_for(server: Running) -> None:
+    task = server.ask("POST", "/v1/tasks", {"type": "code"}).json
+    path = f"/v1/tasks/{task['id']}"
+    seen = server.ask("GET", path).headers["etag"]
+    assert server.ask("PUT", f"{path}/assignee", {"assignee": "ada"}, headers={"If-Match": seen}).status == 200
+    late = server.ask("PUT", f"{path}/assignee", {"assignee": "bob"}, headers={"If-Match": seen})
+    assert (late.status, late.json["code"]) == (412, "changed_meanwhile")
+    assert server.ask("GET", path).json["assignee"] == "ada"
 
 
 def test_what_the_queue_counts_is_no_change(server: Running) -> None:

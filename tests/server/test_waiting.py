@@ -235,6 +235,7 @@ async def test_what_was_due_later_before_anybody_waited_comes_when_it_is_due(ser
     await line.close()
 
 
+@pytest.mark.alone
 @in_loop
 async def test_whoever_waits_in_vain_is_told_in_time(server: Running) -> None:
     line = await dial(server)

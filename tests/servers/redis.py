@@ -325,30 +325,42 @@ class Namespaces:
             client.close()
 
     def _remove(self, namespace: str) -> None:
-        for client, key in self._found(namespace):
-            client.unlink(key)
+        for client in self._clients:
+            with client.pipeline(transaction=False) as asked:
+                for key in client.scan_iter(_named_like(namespace), count=1000):
+                    asked.unlink(key)
+                asked.execute()
 
     def _found(self, namespace: str) -> list[tuple[redis.Redis, bytes]]:
-        return [(client, key) for client in self._clients for key in client.scan_iter(f"*{namespace}*", count=1000)]
+        return [
+            (client, key) for client in self._clients for key in client.scan_iter(_named_like(namespace), count=1000)
+        ]
+
+
+def _named_like(namespace: str) -> str:
+    return f"*{namespace}*"
 
 
 def contents(client: Any, pattern: str) -> dict[str, Any]:
     """What is in every key of this kind. (How a server dumps a key also depends on how it keeps it just now.)"""
-    found: dict[str, Any] = {}
-    for key in client.scan_iter(pattern, count=1000):
-        match client.type(key):
-            case b"hash":
-                value = client.hgetall(key)
-            case b"zset":
-                value = client.zrange(key, 0, -1, withscores=True)
-            case b"set":
-                value = client.smembers(key)
-            case b"stream":
-                value = client.xrange(key)
-            case _:
-                value = client.get(key)
-        found[key.decode(errors="replace")] = value
-    return found
+    keys = list(client.scan_iter(pattern, count=1000))
+    with client.pipeline(transaction=False) as asked:
+        for key in keys:
+            asked.type(key)
+        kinds = asked.execute()
+        for key, kind in zip(keys, kinds, strict=True):
+            match kind:
+                case b"hash":
+                    asked.hgetall(key)
+                case b"zset":
+                    asked.zrange(key, 0, -1, withscores=True)
+                case b"set":
+                    asked.smembers(key)
+                case b"stream":
+                    asked.xrange(key)
+                case _:
+                    asked.get(key)
+        return {key.decode(errors="replace"): value for key, value in zip(keys, asked.execute(), strict=True)}
 
 
 # What there is to be started

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
-from dibs.stores.ledger.state import BudgetRecord, DagRecord, LockRecord, Record, State
+from dibs.stores.ledger.records import BudgetRecord, DagRecord, LockRecord, Record
+from dibs.stores.ledger.state import State
 from dibs.stores.postgres import PostgresStore
 from dibs.stores.sqlite import SqliteStore
 

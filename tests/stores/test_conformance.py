@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from dibs.queue import Queue
 from dibs.stores.memory import MemoryStore
-from dibs.stores.postgres import PostgresStore
 from dibs.stores.redis import RedisStore
 from dibs.stores.sqlite import SqliteStore
 from dibs.testing.conformance import StoreConformance
+from tests.servers.quick import sqlite_file
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
     from dibs.testing import FakeClock
+    from tests.servers.lasting import Lasting
 
 
 class TestMemory(StoreConformance):
@@ -30,13 +32,14 @@ class TestMemory(StoreConformance):
 
 class TestPostgres(StoreConformance):
     @pytest.fixture(autouse=True)
-    def storage(self, postgres_url: str) -> None:
-        self.url = postgres_url
+    def storage(self, postgres_url: str, lasting: Lasting) -> None:
+        self.url, self.lasting = postgres_url, lasting
+
+    def run_in_loop(self, test: Coroutine[Any, Any, None]) -> None:
+        self.lasting.run(test)
 
     async def open_queue(self, clock: FakeClock) -> Queue:
-        store = PostgresStore(self.url, clock=clock)
-        await store.connect()
-        return Queue(store)
+        return Queue(await self.lasting.open(self.url, clock))
 
 
 class TestRedis(StoreConformance):
@@ -64,7 +67,7 @@ class TestRedisCluster(StoreConformance):
 class TestSqlite(StoreConformance):
     @pytest.fixture(autouse=True)
     def storage(self, tmp_path: Path) -> None:
-        self.path = str(tmp_path / "dibs.db")
+        self.path = str(sqlite_file(tmp_path / "dibs.db"))
 
     async def open_queue(self, clock: FakeClock) -> Queue:
         return Queue(SqliteStore.open(self.path, clock=clock))

@@ -14,20 +14,22 @@ from dibs import tenancy
 from dibs.queue import Queue
 from dibs.remote.queue import RemoteQueue
 from dibs.stores.memory import MemoryStore
-from dibs.stores.postgres import PostgresStore
 from dibs.stores.redis import RedisStore
 from dibs.stores.sqlite import SqliteStore
 from dibs.testing.conformance import StoreConformance
+from tests.servers.quick import sqlite_file
 from tests.servers.serving import Serving
 
 if TYPE_CHECKING:
+    from collections.abc import Coroutine
     from pathlib import Path
 
     from dibs.remote.store import RemoteStore
     from dibs.rules.access import Rights
-    from dibs.stores.confined import Homes
     from dibs.stores.contract import Store
+    from dibs.stores.homes import Homes
     from dibs.testing import FakeClock
+    from tests.servers.lasting import Lasting
 
 _ASKED_FROM_AFAR = frozenset(
     {"get", "history", "last_seq", "check", "advise", "news", "wait_for_news", "write_journal", "read_journal"}
@@ -122,13 +124,14 @@ class TestHttpMemory(OverHttp):
 
 class TestHttpPostgres(OverHttp):
     @pytest.fixture(autouse=True)
-    def storage(self, postgres_url: str) -> None:
-        self.url = postgres_url
+    def storage(self, postgres_url: str, lasting: Lasting) -> None:
+        self.url, self.lasting = postgres_url, lasting
+
+    def run_in_loop(self, test: Coroutine[Any, Any, None]) -> None:
+        self.lasting.run(test)
 
     async def open_queue(self, clock: FakeClock) -> Queue:
-        store = PostgresStore(self.url, clock=clock)
-        await store.connect()
-        return await served(Queue(store))
+        return await served(Queue(await self.lasting.open(self.url, clock)))
 
 
 class TestHttpRedis(OverHttp):
@@ -145,7 +148,7 @@ class TestHttpRedis(OverHttp):
 class TestHttpSqlite(OverHttp):
     @pytest.fixture(autouse=True)
     def storage(self, tmp_path: Path) -> None:
-        self.path = str(tmp_path / "dibs.db")
+        self.path = str(sqlite_file(tmp_path / "dibs.db"))
 
     async def open_queue(self, clock: FakeClock) -> Queue:
         return await served(Queue(SqliteStore.open(self.path, clock=clock)))

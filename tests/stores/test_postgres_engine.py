@@ -112,6 +112,7 @@ def test_statements_speak_of_the_schema_that_the_url_names(url: str, folder: str
     asyncio.run(story())
 
 
+@pytest.mark.alone
 def test_a_wrong_statement_is_not_taken_for_a_lost_server(url: str, folder: str) -> None:
     async def story() -> None:
         async with _opened(url, folder) as engine:
@@ -284,6 +285,7 @@ def test_a_server_that_vanishes_without_a_word_will_be_noticed(url: str, folder:
 # Cancelling
 
 
+@pytest.mark.alone
 def test_a_statement_whose_caller_left_comes_to_its_end_before_its_connection_is_used_again(
     url: str, folder: str
 ) -> None:
@@ -400,6 +402,7 @@ def test_an_opening_that_fails_leaves_no_thread(folder: str) -> None:
     assert _threads() == before
 
 
+@pytest.mark.alone
 def test_a_blocking_call_can_be_interrupted(url: str, folder: str) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -479,6 +482,7 @@ def test_a_clock_for_tests_is_told_to_the_functions(url: str, folder: str) -> No
 # News
 
 
+@pytest.mark.alone
 def test_a_hint_wakes_another_process_at_once(url: str, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(hints, "LISTENING_S", 60)
 
@@ -498,6 +502,7 @@ def test_a_hint_wakes_another_process_at_once(url: str, folder: str, monkeypatch
     asyncio.run(story())
 
 
+@pytest.mark.alone
 def test_ones_own_commits_wake_at_once_and_ones_own_hints_do_not_wake_again(
     url: str, folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -516,6 +521,7 @@ def test_ones_own_commits_wake_at_once_and_ones_own_hints_do_not_wake_again(
 
 
 @pytest.mark.parametrize("without", ["hints", "listening"])
+@pytest.mark.alone
 def test_without_hints_or_without_listening_news_is_seen_by_looking(url: str, folder: str, without: str) -> None:
     async def story() -> None:
         silent = f"{url}&notify=off"
@@ -533,6 +539,7 @@ def test_without_hints_or_without_listening_news_is_seen_by_looking(url: str, fo
     asyncio.run(story())
 
 
+@pytest.mark.alone
 def test_what_was_committed_before_one_waits_is_not_missed(url: str, folder: str) -> None:
     async def story() -> None:
         for options in ("", "&pooler=transaction"):
@@ -547,6 +554,7 @@ def test_what_was_committed_before_one_waits_is_not_missed(url: str, folder: str
     asyncio.run(story())
 
 
+@pytest.mark.alone
 def test_hints_are_few_however_many_commits_there_are(url: str, folder: str) -> None:
     async def story() -> None:
         heard: list[float] = []
@@ -668,6 +676,7 @@ def _pgbouncer(port: int, database: str) -> Iterator[int]:
         shutil.rmtree(folder)
 
 
+@pytest.mark.alone
 def test_everything_works_through_a_pooler_that_mixes_up_sessions(folder: str) -> None:
     async def story(url: str) -> None:
         async with _opened(url, folder) as engine, _opened(url, folder) as other:

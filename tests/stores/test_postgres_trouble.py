@@ -577,6 +577,7 @@ def test_conflicts_without_end_are_told(url: str, folder: str, monkeypatch: pyte
         ("XX000", "this is a defect in dibs, please report it"),
     ],
 )
+@pytest.mark.alone
 def test_what_the_server_cannot_do_is_said_at_once(url: str, folder: str, code: str, advice: str) -> None:
     with _opened(url, folder) as engine:
         for way in (engine.fetch, engine.once):

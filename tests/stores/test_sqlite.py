@@ -307,6 +307,7 @@ def test_trouble_with_taking_a_turn_at_once_does_not_stop_the_writer(
     asyncio.run(main())
 
 
+@pytest.mark.alone
 def test_a_turn_that_is_never_given_back_delays_others_once(
     path: str, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,14 +60,25 @@ class Watch:
         self.told = Frames(1000 * len(lengths) / sum(lengths), max(lengths), worked_ms / len(lengths))
 
 
-def heap(page: Page) -> float:
-    """Megabytes that the page holds once its garbage is gone."""
+class Held(NamedTuple):
+    """What a page holds once its garbage is gone."""
+
+    mb: float
+    nodes: int
+
+    def __str__(self) -> str:
+        return f"{self.mb:.1f} MB, {self.nodes:,} nodes"
+
+
+def held(page: Page) -> Held:
+    """The megabytes of its scripts, and the nodes of its documents, also those that are in none any more."""
     devtools = page.context.new_cdp_session(page)
     try:
         for _ in range(2):
             devtools.send("HeapProfiler.collectGarbage")
         used: float = devtools.send("Runtime.getHeapUsage")["usedSize"]
-        return used / 1e6
+        nodes: int = devtools.send("Memory.getDOMCounters")["nodes"]
+        return Held(used / 1e6, nodes)
     finally:
         devtools.detach()
 

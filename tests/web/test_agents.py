@@ -176,6 +176,12 @@ def test_hostile_words_stay_words(server: Server, page: Page) -> None:
     assert_harmless(page)
     page.set_viewport_size({"width": 380, "height": 780})
     assert_harmless(page)
+    page.keyboard.press("Escape")
+    page.set_viewport_size({"width": 1280, "height": 860})
+    page.get_by_role("button", name=re.compile("^Actions for <img")).click()
+    page.get_by_role("menuitem", name="Drain").click()
+    expect(page.get_by_role("status").get_by_text("<img").first).to_be_visible()
+    assert_harmless(page)
     for claim in claims:
         queue.complete(claim)
         queue.unregister_agent(claim.agent)

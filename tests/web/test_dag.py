@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dibs import NewTask
-from tests.web.conftest import looked_at
+from tests.web.conftest import assert_accessible, looked_at
 from tests.web.frames import Watch, drags
 from tests.web.hostile import HOSTILE, assert_harmless, of_length
 
@@ -141,6 +141,48 @@ def test_the_view_follows_what_runs_until_one_moves_it(server: Server, page: Pag
     expect(follow).to_have_attribute("aria-pressed", "false")
 
 
+def test_from_afar_tasks_are_blocks_that_can_be_pointed_at_chosen_and_heard(server: Server, page: Page) -> None:
+    chain = [NewTask("far", ref=f"f{number}", after=[f"f{number - 1}"] if number else []) for number in range(30)]
+    dag = server.queue.add_dag("Seen from afar", chain)
+    first, last = dag.tasks[0].id, dag.tasks[-1].id
+    opened(page, dag.id, 30)
+    expect(page.locator("[data-task] .truncate")).to_have_count(0)
+    expect(node(page, last)).to_have_accessible_name("f29, pending, on the critical path")
+    assert_accessible(page)
+
+    def middle(id: str) -> tuple[float, float]:
+        box = node(page, id).bounding_box()
+        assert box is not None
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    page.mouse.move(*middle(last))
+    expect(page.get_by_role("tooltip")).to_contain_text(re.compile("waits? for", re.IGNORECASE))
+    (claim,) = server.queue.claim(agent="walker", types=["far"])
+    expect(node(page, first)).to_have_attribute("data-status", "running")
+    blocks = page.locator("svg:has([data-task]) g path")
+    painted = blocks.evaluate_all("all => all.map(one => one.getAttribute('d')).join()")
+    server.queue.complete(claim)
+    expect(node(page, first)).to_have_attribute("data-status", "completed")
+    page.wait_for_function(
+        """before => [...document.querySelectorAll("svg:has([data-task]) g path")]
+            .map(one => one.getAttribute("d")).join() !== before""",
+        arg=painted,
+    )
+
+    details = page.get_by_role("complementary", name="The selected task")
+    graph = page.get_by_role("group", name=re.compile("Seen from afar.*nodes"))
+    page.mouse.click(*middle(first))
+    expect(details).to_contain_text("f0")
+    expect(graph).to_have_attribute("aria-activedescendant", f"node-{first}")
+    x, y = middle(first)
+    page.mouse.click(x, y - 80)
+    expect(details).to_have_count(0)
+    page.mouse.click(x, y)
+    expect(details).to_contain_text("f0")
+    page.mouse.click(x, y)
+    expect(page).to_have_url(re.compile(f"/tasks/{first}"))
+
+
 def test_times_are_shown_with_the_wait_apart_from_the_work(server: Server, page: Page) -> None:
     ids = landing_page(server.queue)
     opened(page, ids[""])
@@ -225,9 +267,10 @@ def test_a_dag_of_hostile_texts_is_drawn_as_text(server: Server, page: Page) -> 
     (claim,) = queue.claim(agent=of_length(HOSTILE[2], 100), types=[HOSTILE[0]])
     queue.renew(claim, note=HOSTILE[6], progress=0.5)
     opened(page, dag.id, len(HOSTILE))
-    node(page, claim.task.id).hover()
+    # Seen from afar: which task is pointed at is looked up by the picture.
+    node(page, claim.task.id).hover(force=True)
     expect(page.get_by_role("tooltip")).to_be_visible()
-    node(page, claim.task.id).click()
+    node(page, claim.task.id).click(force=True)
     expect(page.get_by_role("complementary", name="The selected task")).to_contain_text("onmouseover")
     assert_harmless(page)
     queue.fail(claim, "".join(HOSTILE), retry=False)
@@ -326,7 +369,7 @@ def working(url: str, pause_s: float) -> Iterator[list[int]]:
 def test_a_thousand_tasks_stay_smooth_while_they_are_worked_on(server: Server, store_url: str, page: Page) -> None:
     dag = wide_dag(server.queue)
     page.goto(f"/dags/{dag.id}")
-    expect(page.locator("[data-task]").first).to_be_visible(timeout=30_000)
+    expect(page.locator("[data-task]").nth(999)).to_be_attached(timeout=30_000)
     frame = page.locator(".react-flow")
     box = frame.bounding_box()
     assert box is not None
@@ -335,6 +378,10 @@ def test_a_thousand_tasks_stay_smooth_while_they_are_worked_on(server: Server, s
         for _ in drags(page, box, 3):
             pass
     told["all of it in sight, panning"] = watch.told
+    with working(store_url, 0.05) as done, Watch(page) as watch:
+        for _ in drags(page, box, 4):
+            pass
+    told[f"all of it in sight, panning, {done[0]} tasks done meanwhile"] = watch.told
     page.get_by_role("group", name=re.compile("A thousand tasks")).focus()
     for key in ("ArrowDown", *["ArrowRight"] * 5, "Escape"):
         page.keyboard.press(key)
@@ -353,8 +400,5 @@ def test_a_thousand_tasks_stay_smooth_while_they_are_worked_on(server: Server, s
         print(f"  1,000 tasks, {what}: {frames}")
     assert done[0] > 10
     # 60 frames a second are 16.7 ms each. How many there were depends on what else the machine does and on its graphics
-    # card; what one costs does not. Where all thousand are in sight, most of the cost is beginning and ending the move.
-    far, near, busy = told.values()
-    assert near.cost_ms < 16, told
-    assert busy.cost_ms < 16, told
-    assert far.cost_ms < 50, told
+    # card; what one costs does not.
+    assert all(frames.cost_ms < 16 for frames in told.values()), told

@@ -1,4 +1,4 @@
-"""What is around all screens: palette, keys, theme, pausing, and a server that goes away and comes back."""
+"""What is around all screens: palette, keys, theme and pausing."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-import dibs
-from tests.server.process import up
-from tests.web.conftest import assert_accessible, cookie_of, looked_at
+from tests.web.conftest import assert_accessible, looked_at
+from tests.web.hostile import HOSTILE, assert_harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
     from tests.web.conftest import Server
 
@@ -91,6 +89,21 @@ def test_the_palette_finds_screens_tasks_and_actions(server: Server, page: Page)
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
 
 
+def test_what_others_wrote_stays_text_in_the_palette_and_around_the_screens(
+    server: Server, open_page: Callable[..., Page]
+) -> None:
+    for number, text in enumerate(HOSTILE):
+        server.queue.add("palette", {}, title=f"spoon {number} {text}")
+    server.tokens["hostile"] = server.queue.create_token(HOSTILE[1], role="admin").secret
+    page = open_page("hostile")
+    page.goto("/")
+    expect(page.get_by_text(HOSTILE[1]).first).to_be_visible()
+    page.keyboard.press("Control+k")
+    page.get_by_placeholder("A screen, an action").fill("spoon")
+    expect(page.get_by_role("option", name=re.compile("^spoon")).first).to_be_visible()
+    assert_harmless(page)
+
+
 def test_while_paused_nothing_moves_and_afterwards_everything_is_there(server: Server, page: Page) -> None:
     page.goto("/")
     live = page.get_by_role("button", name=re.compile("live updates$"))
@@ -111,26 +124,16 @@ def test_while_paused_nothing_moves_and_afterwards_everything_is_there(server: S
     expect(shown).to_have_count(0)
 
 
-def test_a_server_that_is_lost_is_said_to_be_and_the_page_goes_on_by_itself(browser: Browser, tmp_path: Path) -> None:
-    url = f"sqlite:{tmp_path}/work.db"
-    context = browser.new_context()
-    page = context.new_page()
-    with dibs.connect_sync(url) as queue:
-        with up(tmp_path, url) as first:
-            port, secret = first.port, queue.create_token("me", role="admin").secret
-            context.add_cookies([cookie_of(first, secret)])
-            page.goto(first.url)
-            heading(page, "Now")
-            expect(page.get_by_role("button", name=re.compile("^Live"))).to_be_visible()
-        banner = page.get_by_role("alert").filter(has_text="The server does not answer")
-        expect(banner).to_be_visible()
-        queue.add("risky", {}, title="While nobody served", approval=True)
-        with up(tmp_path, url, port=port):
-            # Nothing is clicked, nothing reloaded.
-            expect(banner).to_have_count(0, timeout=30_000)
-            expect(page.locator("[data-question]", has_text="While nobody served")).to_be_visible()
-            expect(page.get_by_role("button", name=re.compile("^Live"))).to_be_visible()
-    context.close()
+def test_a_screen_that_is_opened_while_the_server_is_away_comes_when_it_is_back(open_page: Callable[..., Page]) -> None:
+    page = open_page(faults_allowed=True)
+    page.goto("/")
+    heading(page, "Now")
+    for lost in ("**/assets/**", "**/healthz"):
+        page.route(lost, lambda route: route.abort())
+    page.get_by_role("navigation").get_by_role("link", name="Gates").click()
+    page.wait_for_event("requestfailed", lambda request: request.url.endswith("/healthz"))
+    page.unroute_all()
+    heading(page, "Gates")
 
 
 def test_the_menu_of_a_narrow_window_is_reached_by_a_button(open_page: Callable[..., Page]) -> None:

@@ -284,6 +284,7 @@ def test_hostile_words_stay_words(server: Server, page: Page) -> None:
         queue.set_budget(f"user:{text[:100]}", 1)
         queue.set_slots(type=text[:100], slots=1)
         queue.open_breaker(f"evil-{number}", reason=text)
+        queue.set_rate(text[:100], "1/min")
     queue.add("evil", locks=["</li><script>alert(1)</script>"], title=HOSTILE[1])
     [claim] = queue.claim(HOSTILE[0][:100], types=["evil"])
     page.goto(PATH)
@@ -293,7 +294,13 @@ def test_hostile_words_stay_words(server: Server, page: Page) -> None:
     page.set_viewport_size({"width": 380, "height": 780})
     assert_harmless(page)
     assert_fits(page)
+    more(page, f"the rate of {HOSTILE[1][:100]}", "Change…")
+    expect(page.get_by_role("dialog", name=f"Rate of {HOSTILE[1][:100]}")).to_be_visible()
+    assert_harmless(page)
+    page.keyboard.press("Escape")
     queue.complete(claim)
+    for rate in queue.rates():
+        queue.remove_rate(rate.type)
     for number in range(len(HOSTILE)):
         queue.resume(f"evil-{number}")
         queue.reset_breaker(f"evil-{number}")

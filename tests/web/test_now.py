@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 from playwright.sync_api import expect
 
+import dibs
 from dibs.model.task import NewTask
 from tests.web.conftest import looked_at
 from tests.web.hostile import HOSTILE, assert_harmless, of_length, payload
@@ -135,22 +137,48 @@ def test_a_lane_is_paused_and_resumed(fleet: Server, page: Page) -> None:
     row.get_by_role("button", name="Resume deploy").click()
     expect(row).not_to_contain_text("paused")
     assert not [gate for gate in fleet.queue.gates() if gate.kind == "pause"]
-    expect(lanes.get_by_role("img", name=re.compile("1 task completed in the last hour")).first).to_be_visible()
+    flow = lanes.get_by_role("img", name=re.compile("1 task completed in the last hour")).first
+    expect(flow).to_be_visible()
+    # The picture is where its place is, not below it.
+    assert flow.locator("canvas").bounding_box()["y"] - flow.bounding_box()["y"] < 2  # type: ignore[index]
+    expect(lanes.get_by_role("row", name=re.compile("^code")).first).to_contain_text(re.compile(r"\d \S+ / \d"))
 
 
-def test_the_strip_says_what_is_wrong_and_what_it_costs(fleet: Server, page: Page) -> None:
+def test_the_strip_says_what_is_wrong_and_what_it_costs(fleet: Server, page: Page, store_url: str) -> None:
     fleet.queue.add("flaky", {}, title="fails", max_attempts=1)
     [claim] = fleet.queue.claim("coder-2", types=["flaky"], lease=3600)
     fleet.queue.fail(claim, "no such host", retry=False)
     fleet.queue.open_breaker("flaky")
+    # Claimed fifty minutes ago for an hour, and not heard of since.
+    with dibs.connect_sync(store_url, clock=lambda: time.time_ns() // 1000 - 3_000_000_000) as before:
+        before.add("silent", {}, title="nobody renews it")
+        [silent] = before.claim("mute-1", types=["silent"], lease=3600)
+    fleet.queue.add("unheard", {})
+    [other] = fleet.queue.claim("coder-2", types=["unheard"], lease=3600)
+    fleet.queue.complete(other, tokens_in=1_000, tokens_out=10, model="nobody-knows-its-price")
+    asked(fleet, "Shall it go on?", {"type": "boolean"})
     page.goto("/")
     strip = page.get_by_role("list", name="At a glance")
+    expect(strip.get_by_role("link", name=re.compile("^Needs you"))).to_contain_text("1")
+    expect(strip.get_by_role("link", name=re.compile("^Stalled leases"))).to_contain_text("1")
+    fleet.queue.complete(silent)
     expect(strip.get_by_role("link", name=re.compile("^Dead letters"))).to_contain_text("1")
     expect(strip.get_by_role("link", name=re.compile("^Open breakers"))).to_contain_text("flaky")
-    expect(strip.get_by_role("link", name=re.compile("^Spent today"))).to_contain_text("of $10.00 left (global)")
+    spent = strip.get_by_role("link", name=re.compile("^Spent today"))
+    expect(spent).to_contain_text("of $10.00 left (global)")
+    expect(spent).to_contain_text("≥ $0.25")
+    expect(spent).to_contain_text("1 unpriced")
     expect(strip.get_by_role("link", name=re.compile("^Burn rate"))).to_contain_text("cap in")
     expect(strip.get_by_role("link", name=re.compile("^Oldest ready"))).to_contain_text("ready")
     fleet.queue.reset_breaker("flaky")
+    page.locator("[data-question]", has_text="Shall it go on?").get_by_role("button", name="Yes").click()
+    expect(strip.get_by_role("link", name=re.compile("^Needs you"))).to_contain_text("0")
+    strip.get_by_role("link", name=re.compile("^Oldest ready")).click()
+    expect(page.get_by_role("combobox", name="Filter tasks")).to_have_value("status:ready")
+    page.go_back()
+    page.get_by_role("table", name="Lanes").get_by_role("link", name="deploy").click()
+    expect(page.get_by_role("combobox", name="Filter tasks")).to_have_value("status:ready type:deploy")
+    expect(page.locator("tr[data-task]")).to_have_count(3)
 
 
 def test_who_may_only_look_sees_no_buttons_and_is_refused(fleet: Server, open_page: Callable[..., Page]) -> None:
@@ -175,8 +203,12 @@ def test_what_is_hostile_stays_text(fleet: Server, open_page: Callable[..., Page
     for number, text in enumerate(HOSTILE):
         agent = of_length(f"{number}{text}".replace("\n", " ").replace("\t", " "), 150)
         kind = of_length(f"hostile {number} {text}".replace("\n", " ").replace("\t", " "), 150)
-        fleet.queue.add(kind, payload(), title=text)
-        [claim] = fleet.queue.claim(agent, types=[kind], lease=3600)
+        fleet.queue.add(kind, payload(), title=text, requires=[of_length(text, 100)], models=[of_length(text, 100)])
+        words = [of_length(text, 100)]
+        [claim] = fleet.queue.claim(agent, types=[kind], capabilities=words, models=words, lease=3600)
+        fleet.queue.add(kind, title=text, requires=[f"{number} {words[0]}"])
+        if not number % 5:
+            fleet.queue.open_breaker(kind, reason=text)
         schema = {
             "type": "object",
             "title": text,
@@ -196,6 +228,8 @@ def test_what_is_hostile_stays_text(fleet: Server, open_page: Callable[..., Page
             expect(closed).to_have_count(left - 1)
         page.get_by_role("table", name="Agents at work").scroll_into_view_if_needed()
         assert_harmless(page)
+    for gate in fleet.queue.breakers():
+        fleet.queue.reset_breaker(gate.type)
 
 
 def test_it_is_legible_in_light_dark_and_narrow(fleet: Server, open_page: Callable[..., Page]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hmac
+import json
 import re
 import threading
 from functools import partial
@@ -14,6 +16,7 @@ from playwright.sync_api import expect
 import dibs
 from tests.server.process import up
 from tests.web.conftest import Server, assert_accessible, looked_at, shot
+from tests.web.editing import write
 from tests.web.hostile import HOSTILE, assert_harmless
 from tests.web.test_tokens import shown_once
 
@@ -28,11 +31,13 @@ class Receiver:
 
     def __init__(self) -> None:
         self.came: list[bytes] = []
+        self.paths: list[str] = []
         self.status = 204
         receiver = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
+                receiver.paths.append(self.path)
                 receiver.came.append(self.rfile.read(int(self.headers["Content-Length"])))
                 self.send_response(receiver.status)
                 self.end_headers()
@@ -93,13 +98,13 @@ def test_a_schedule_is_added_paused_edited_and_removed(server: Server, open_page
     dialog.get_by_label("Cron").fill("61 2 * * *")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_label("Cron")).to_have_attribute("aria-invalid", "true")
-    dialog.get_by_label("Template").fill('{"type": ')
+    write(page, "Template", '{"type": ')
     expect(dialog.get_by_role("alert").filter(has_text="This is not JSON")).to_be_visible()
     expect(dialog.get_by_role("button", name="Save")).to_be_disabled()
     assert_accessible(page)
     dialog.get_by_label("Cron").fill("30 2 * * *")
     dialog.get_by_label("Time zone").fill("Europe/Berlin")
-    dialog.get_by_label("Template").fill('{"type": "audit", "payload": {"id": 12345678901234567890}}')
+    write(page, "Template", '{"type": "audit", "payload": {"id": 12345678901234567890}}')
     shot(page, "schedules-dialog")
     dialog.get_by_role("button", name="Save").click()
     row = row_of(page, "schedule", "audit")
@@ -118,7 +123,7 @@ def test_a_schedule_is_added_paused_edited_and_removed(server: Server, open_page
 
     more(page, "audit", "Edit…")
     dialog = page.get_by_role("dialog", name="Schedule audit")
-    expect(dialog.get_by_label("Template")).to_have_value(re.compile("12345678901234567890"))
+    expect(dialog.get_by_label("Template")).to_contain_text("12345678901234567890")
     queue.add_schedule("audit", cron="0 5 * * *", timezone="Europe/Berlin", task={"type": "audit"}, replace=True)
     dialog.get_by_label("When").select_option("every")
     dialog.get_by_label("Every").fill("6h")
@@ -151,7 +156,7 @@ def test_a_trigger_is_added_tried_edited_and_removed(server: Server, open_page: 
     page.get_by_role("button", name="Add a trigger").click()
     dialog = page.get_by_role("dialog", name="Add a trigger")
     dialog.get_by_label("Name").fill("repair")
-    dialog.get_by_label("Only where").fill('{"event.task.type": "code"}')
+    write(page, "Only where", '{"event.task.type": "code"}')
     dialog.get_by_label("At most").fill("many")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_label("At most")).to_have_attribute("aria-invalid", "true")
@@ -163,14 +168,12 @@ def test_a_trigger_is_added_tried_edited_and_removed(server: Server, open_page: 
 
     page.get_by_role("button", name="Test repair").click()
     dialog = page.get_by_role("dialog", name="Test repair")
-    dialog.get_by_label("Event").fill(
-        '{"type": "task.dead_lettered", "task": {"id": "task_7", "type": "code", "title": "T"}}'
-    )
+    write(page, "Event", '{"type": "task.dead_lettered", "task": {"id": "task_7", "type": "code", "title": "T"}}')
     dialog.get_by_role("button", name="Try it").click()
     expect(dialog.get_by_role("status")).to_contain_text("It fits")
-    expect(dialog.get_by_text('"task_7"', exact=True)).to_be_visible()
+    expect(dialog.get_by_text('"task_7"', exact=True)).to_have_count(2)
     shot(page, "triggers-test")
-    dialog.get_by_label("Event").fill('{"type": "task.dead_lettered", "task": {"type": "lint"}}')
+    write(page, "Event", '{"type": "task.dead_lettered", "task": {"type": "lint"}}')
     dialog.get_by_role("button", name="Try it").click()
     expect(dialog.get_by_role("status")).to_contain_text("It does not fit")
     dialog.get_by_role("button", name="Back").click()
@@ -214,12 +217,12 @@ def test_a_hook_is_told_tested_rotated_replayed_and_removed(
     dialog = page.get_by_role("dialog", name="Add a hook")
     dialog.get_by_label("Name").fill("ci")
     dialog.get_by_label("Address").fill("ftp://nowhere")
-    dialog.get_by_role("button", name="Add", exact=True).click()
+    dialog.get_by_role("button", name="Save").click()
     expect(dialog.get_by_label("Address")).to_have_attribute("aria-invalid", "true")
     assert_accessible(page)
     dialog.get_by_label("Address").fill(receiver.url)
     dialog.get_by_label("Events").fill("task.completed")
-    dialog.get_by_role("button", name="Add", exact=True).click()
+    dialog.get_by_role("button", name="Save").click()
     secret = shown_once(page, "ci")
     assert secret.startswith("whsec_")
     row = row_of(page, "hook", "ci")
@@ -234,6 +237,22 @@ def test_a_hook_is_told_tested_rotated_replayed_and_removed(
     queue.complete(claim)
     expect(deliveries).to_contain_text("task.completed", timeout=20_000)
     shot(page, "hooks-deliveries")
+
+    more(page, "ci", "Edit…")
+    dialog = page.get_by_role("dialog", name="Hook ci")
+    expect(dialog.get_by_label("Events")).to_have_value("task.completed")
+    queue.set_hook("ci", receiver.url, events="dag.failed")
+    dialog.get_by_label("Events").fill("task.completed, dag.completed")
+    dialog.get_by_label("Address").fill(f"{receiver.url}/v2")
+    dialog.get_by_role("button", name="Save").click()
+    expect(dialog.get_by_role("status")).to_contain_text(f"It now says: {receiver.url}, dag.failed")
+    shot(page, "hooks-dialog")
+    dialog.get_by_role("button", name="Replace with mine").click()
+    expect(row).to_contain_text(f"{receiver.url}/v2")
+    expect(row).to_contain_text("task.completed, dag.completed")
+    page.get_by_role("button", name="Test ci").click()
+    expect(deliveries.get_by_role("row").filter(has_text="delivered")).to_have_count(3, timeout=20_000)
+    assert receiver.paths[-1] == "/dibs/v2"
 
     told = len(receiver.came)
     more(page, "ci", "Replay…")
@@ -289,7 +308,8 @@ def test_hostile_words_stay_words(server: Server, page: Page) -> None:
             where={"event.reason": text},
             task={"type": "fix", "title": plain, "payload": {plain: plain}},
         )
-        queue.add_hook(f"evil-{number}", "https://example.org/a", task=text[:100])
+        queue.add_trigger(f"files-{number}", "files", paths=[f"/srv/{plain[:80]}"], task={"type": "fix"})
+        queue.add_hook(text[:100] or "-", "https://example.org/a", task=text[:100], agent=text[:100], source=text[:100])
     for path in ("/schedules", "/triggers", "/hooks"):
         page.goto(path)
         expect(page.locator("#content li").nth(len(HOSTILE) - 1)).to_be_visible()
@@ -298,10 +318,52 @@ def test_hostile_words_stay_words(server: Server, page: Page) -> None:
         assert_harmless(page)
     page.set_viewport_size({"width": 380, "height": 780})
     assert_harmless(page)
+    more(page, HOSTILE[1], "Edit…")
+    expect(page.get_by_role("dialog", name=f"Hook {HOSTILE[1]}")).to_be_visible()
+    assert_harmless(page)
+    page.keyboard.press("Escape")
+    remove(page, HOSTILE[1])
+    expect(page.get_by_text(f"{HOSTILE[1]} was removed.")).to_be_visible()
+    assert_harmless(page)
     for number in range(len(HOSTILE)):
         queue.remove_schedule(f"evil-{number}")
         queue.remove_trigger(f"evil-{number}")
-        queue.remove_hook(f"evil-{number}")
+        queue.remove_trigger(f"files-{number}")
+    for hook in queue.hooks():
+        queue.remove_hook(hook.name)
+
+
+def test_what_a_webhook_sends_stays_text(server: Server, page: Page) -> None:
+    made = server.queue.add_trigger(
+        "inbound",
+        "webhook",
+        scheme="github",
+        task={"type": "hostile", "title": "{{event.data.title}}", "payload": {"all": "{{event.data}}"}},
+    )
+    [secret] = made.secrets
+    for text in HOSTILE:
+        body = json.dumps({"title": text, text[:100]: [text]}).encode()
+        signature = hmac.new(secret.encode(), body, "sha256").hexdigest()
+        sent = page.request.post(
+            f"{server.url}/in/inbound",
+            data=body,
+            headers={
+                "content-type": "application/json",
+                "x-github-event": "issues",
+                "x-github-delivery": text.encode().hex()[:40],
+                "x-hub-signature-256": f"sha256={signature}",
+            },
+        )
+        assert sent.ok, sent.text()
+    page.goto("/triggers")
+    expect(row_of(page, "trigger", "inbound")).to_contain_text(f"{len(HOSTILE)} made", timeout=20_000)
+    page.goto("/tasks?q=type:hostile")
+    expect(page.locator("tr[data-task]")).to_have_count(len(HOSTILE))
+    assert_harmless(page)
+    page.locator("tr[data-task]").filter(has_text="<img").get_by_text("<img").click()
+    expect(page.get_by_role("tabpanel", name="Payload")).to_contain_text("<img")
+    assert_harmless(page)
+    server.queue.remove_trigger("inbound")
 
 
 def test_they_are_fit_to_be_seen(server: Server, open_page: Callable[..., Page], receiver: Receiver) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
+from tests.web import editing
 from tests.web.conftest import looked_at
 from tests.web.hostile import HOSTILE, assert_harmless
 
@@ -31,12 +32,7 @@ tasks:
 
 
 def write(page: Page, text: str) -> None:
-    """Puts a text in the place of whatever is in the editor, as pasting would: nothing is indented or closed for it."""
-    editor = page.get_by_role("textbox", name="The dag, in YAML or JSON")
-    editor.click()
-    page.keyboard.press("ControlOrMeta+a")
-    page.keyboard.press("Delete")
-    page.keyboard.insert_text(text)
+    editing.write(page, "The dag, in YAML or JSON", text)
 
 
 def test_a_dag_is_written_previewed_sent_and_watched_to_its_end(server: Server, page: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ import pytest
 from playwright.sync_api import expect
 
 from dibs import NewTask
-from tests.web.conftest import assert_accessible, looked_at
+from dibs.stores.values import Entry
+from tests.web.conftest import assert_accessible, assert_fits, looked_at, shot
+from tests.web.editing import write
 from tests.web.hostile import HOSTILE, assert_harmless, payload
 
 if TYPE_CHECKING:
@@ -88,6 +91,13 @@ def test_it_tells_all_there_is_to_know(page: Page, rich: Rich) -> None:
     expect(page.get_by_role("link", name="schedule nightly")).to_be_visible()
     expect(page.get_by_role("link", name="Review part 2")).to_be_visible()
     expect(page.get_by_role("progressbar", name="Progress")).to_have_attribute("aria-valuenow", "40")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    payload = page.get_by_role("tabpanel", name="Payload")
+    payload.get_by_role("button", name="Copy payload").click()
+    assert json.loads(page.evaluate("navigator.clipboard.readText()")) == EXACT
+    payload.get_by_role("button", name=re.compile('^"steps"')).click()
+    expect(payload).to_contain_text("2 items ]")
+    expect(payload.get_by_role("link", name="https://example.org/x")).to_have_attribute("rel", re.compile("noopener"))
     page.get_by_text("checkpoint").click()
     expect(page.get_by_text(f"{HUGE}")).to_have_count(2)
     page.get_by_role("link", name="repo:ledger").click()
@@ -112,6 +122,11 @@ def test_the_log_is_followed_and_artifacts_are_attachments(page: Page, rich: Ric
     with page.expect_download() as told:
         page.get_by_role("link", name="Download report.md").click()
     assert told.value.suggested_filename == "report.md"
+    # Bytes of others are an attachment, and could do nothing if a browser showed them.
+    headers = page.request.get(told.value.url).headers
+    assert headers["content-disposition"].startswith("attachment")
+    assert headers["content-security-policy"].startswith("sandbox")
+    assert headers["content-type"] == "application/octet-stream"
     assert told.value.path().read_bytes() == b"# a report"
 
 
@@ -178,18 +193,28 @@ def test_a_dead_letter_is_retried_with_another_payload_whose_numbers_stay_exact(
     page.get_by_role("button", name="More actions").click()
     page.get_by_role("menuitem", name="Modify and retry…").click()
     editor = page.get_by_label("Payload (JSON)")
-    expect(editor).to_have_value(re.compile(str(HUGE)))
-    editor.fill('{"n": 1')
-    expect(page.get_by_role("alert")).to_contain_text("no JSON")
+    expect(editor).to_be_focused()
+    expect(editor).to_contain_text(str(HUGE))
+    write(page, "Payload (JSON)", '{"n": 1,\n "mode": ]}')
+    expect(page.get_by_role("alert")).to_contain_text("This is not JSON")
+    expect(editor).to_have_attribute("aria-invalid", "true")
+    expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
     expect(page.get_by_role("dialog").get_by_role("button", name="Retry")).to_be_disabled()
-    editor.fill(f'{{"n": {HUGE + 1}, "mode": "slow", "x": 1.5}}')
+    assert_accessible(page)
+    shot(page, "task-modify-wrong")
+    page.set_viewport_size({"width": 380, "height": 780})
+    assert_fits(page)
+    shot(page, "task-modify-narrow")
+    page.set_viewport_size({"width": 1280, "height": 860})
+    write(page, "Payload (JSON)", f'{{"n": {HUGE + 1}, "mode": "slow", "x": 1.5}}')
+    expect(editor).not_to_have_attribute("aria-invalid", "true")
     page.get_by_label("Note").fill("slower")
-    page.get_by_role("dialog").get_by_role("button", name="Retry").click()
+    editor.press("ControlOrMeta+Enter")
     expect(why(page)).to_contain_text("It is ready")
     found = queue.get(task.id)
     assert found.payload == {"n": HUGE + 1, "mode": "slow", "x": 1.5}
     assert [(review.resolution, review.by, review.note) for review in found.reviews] == [
-        ("retried_modified", "admin", "slower")
+        ("retried_modified", "human:admin", "slower")
     ]
     expect(page.get_by_text("retried modified")).to_be_visible()
 
@@ -229,7 +254,7 @@ def test_a_raised_budget_lets_a_parked_task_start_and_a_pause_ends(page: Page, s
     why(page).get_by_role("button", name="Raise budget…").click()
     page.get_by_label("By how much").fill("10")
     page.get_by_role("button", name="Raise", exact=True).click()
-    expect(page.get_by_text("Budget type:dear is $11 now.")).to_be_visible()
+    expect(page.get_by_text("Budget type:dear is $11.00 now.")).to_be_visible()
     expect(why(page)).not_to_contain_text("budget type:dear")
     queue.pause(type="dear", reason="lunch")
     expect(why(page)).to_contain_text("type dear is paused")
@@ -241,6 +266,53 @@ def test_a_raised_budget_lets_a_parked_task_start_and_a_pause_ends(page: Page, s
     expect(why(page)).to_contain_text("It is completed.")
     expect(page.get_by_role("tab", name="Output")).to_be_visible()
     expect(page.get_by_text(str(HUGE)).first).to_be_visible()
+
+
+def overspent(server: Server, type: str, **options: Any) -> Any:
+    """A dead letter that used more than it may."""
+    task = server.queue.add(type, {"n": HUGE}, title=f"Too dear: {type}", **options)
+    [claim] = server.queue.claim("ada", types=[type])
+    server.queue.renew(claim, cost=3)
+    return task, claim
+
+
+def test_a_task_that_a_budget_stopped_is_retried_with_more_of_it(page: Page, server: Server) -> None:
+    queue = server.queue
+    queue.set_budget("type:thirsty", 1, default_reserve=1)
+    task, claim = overspent(server, "thirsty")
+    queue.fail(
+        claim,
+        "budget type:thirsty is used up, and the attempt used more than it had reserved there: raise it",
+        reason="budget_exceeded",
+        retry=False,
+    )
+    page.goto(at(task))
+    why(page).get_by_role("button", name="Raise budget and retry…").click()
+    dialog = page.get_by_role("dialog", name="Raise a budget")
+    expect(dialog.get_by_label("Budget", exact=True)).to_contain_text("type:thirsty")
+    dialog.get_by_label("By how much").fill("10")
+    assert_accessible(page)
+    dialog.get_by_role("button", name="Raise and retry").click()
+    expect(page.get_by_text("Budget type:thirsty is $11.00 now, and the task lives again.")).to_be_visible()
+    expect(why(page)).to_contain_text("It is ready")
+    [review] = queue.get(task.id).reviews
+    assert (review.resolution, review.by) == ("retried", "human:admin")
+    [claim] = queue.claim("ada", types=["thirsty"])
+    queue.complete(claim, cost=1)
+
+
+def test_a_task_that_its_own_limit_stopped_is_submitted_anew_with_a_higher_one(page: Page, server: Server) -> None:
+    task, claim = overspent(server, "greedy", max_cost=2, tags=["repo:x"])
+    server.queue.complete(claim, "done", cost=3)
+    assert server.queue.get(task.id).reason == "budget_exceeded"
+    page.goto(at(task))
+    expect(why(page)).to_contain_text("a retry would meet it again")
+    why(page).get_by_role("button", name="Submit a copy with a higher max_cost…").click()
+    expect(page.get_by_role("region", name="Preview")).to_contain_text("1 task")
+    page.get_by_role("button", name="Submit").click()
+    expect(page).to_have_url(re.compile(r"/dags/dag_\w+"))
+    [made] = server.queue.get_dag(page.url.rpartition("/")[2]).tasks
+    assert (made.type, made.payload, made.max_cost, made.tags) == ("greedy", {"n": HUGE}, 4, ("repo:x",))
 
 
 def test_verdicts_of_judges_are_told(page: Page, server: Server) -> None:
@@ -285,11 +357,15 @@ def test_what_others_wrote_stays_text(page: Page, server: Server) -> None:
     [claim] = queue.claim(word, types=["hostile"])
     for text in HOSTILE:
         queue.log(claim, text)
+    queue.record(claim, [Entry(kind="step", name=word, value=b'"<b>done</b>"')])
+    queue.checkpoint(claim, payload())
     queue.put_artifact(claim, "<b>x</b>.html", b"<script>1</script>", media_type="text/html")
     queue.spawn(claim, [NewTask("hostile_child", title=HOSTILE[2])])
     queue.ask(claim, every, schema={"type": "object", "properties": {word: {"type": "string", "description": word}}})
     page.goto(at(task))
     expect(page.get_by_role("button", name="Answer")).to_be_visible()
+    for name in ("step 1", "checkpoint"):
+        page.get_by_text(name).click()
     assert_harmless(page)
     [question] = queue.questions_of(task)
     queue.answer(question.id, {word: word}, by=word)
@@ -302,4 +378,32 @@ def test_what_others_wrote_stays_text(page: Page, server: Server) -> None:
     queue.fail(claim, every, reason="error", retry=False)
     page.goto(at(failed))
     expect(page.get_by_role("region", name="Attempts")).to_contain_text("<script>")
+    page.get_by_role("button", name="More actions").click()
+    page.get_by_role("menuitem", name="Modify and retry…").click()
+    write(page, "Payload (JSON)", json.dumps(payload()))
+    assert_harmless(page)
+    page.keyboard.press("Escape")
+    queue.review(failed.id, "dropped", by=word, note=every)
+    expect(page.get_by_text("dropped").first).to_be_visible()
+    assert_harmless(page)
+    ended = queue.add("hostile", title=word)
+    queue.cancel(ended.id, reason=every[:1000])
+    page.goto(at(ended))
+    expect(why(page)).to_contain_text("It was cancelled")
+    assert_harmless(page)
+
+
+def test_what_judges_wrote_stays_text(page: Page, server: Server) -> None:
+    queue = server.queue
+    every = "\n".join(HOSTILE)
+    rules = {"validation": "judge", "rubric": every, "criteria": HOSTILE[:3]}
+    task = queue.add("hostile poem", expects=rules, retry="immediate")
+    [claim] = queue.claim("poet", types=["hostile poem"])
+    queue.complete(claim, every)
+    [claim] = queue.claim(HOSTILE[1], types=["judge"], capabilities=["judge"])
+    criteria = {each: {"pass": False, "reason": every} for each in HOSTILE[:3]}
+    queue.complete(claim, {"verdict": "fail", "criteria": criteria, "reason": every})
+    page.goto(at(task))
+    expect(page.get_by_text("not met").first).to_be_visible()
+    page.get_by_text("What its output must be").click()
     assert_harmless(page)

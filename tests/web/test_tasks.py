@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dibs import NewTask
-from tests.web.conftest import looked_at
+from tests.web.conftest import assert_accessible, looked_at, shot
 from tests.web.hostile import HOSTILE, assert_harmless
 
 if TYPE_CHECKING:
@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     from tests.web.conftest import Server
 
 MANY = 450
+HEAP = 1_001
+"""One more than a browser sorts."""
 
 
 @pytest.fixture(scope="module", autouse=True)
 def scene(server: Server) -> None:
     """More tasks than a page has, some of them failed, held, asked about or parked."""
     queue = server.queue
+    queue.add_many([NewTask("heap", title=f"Heap {number:04}") for number in range(HEAP)])
     queue.add_many([NewTask("bulk", title=f"Bulk {number:03}", tags=["repo:x"]) for number in range(MANY)])
     queue.add_many([NewTask("doomed", title=f"Doomed {number}") for number in range(5)])
     for claim in queue.claim("ada", types=["doomed"], limit=5):
@@ -108,6 +111,20 @@ def test_who_types_faster_than_suggestions_come_chooses_of_those_for_the_whole_t
     expect(page).to_have_url(re.compile(r"/tasks\?q=status:dead_lettered$"))
 
 
+def test_a_suggestion_of_a_text_typed_before_is_taken_if_it_still_fits(page: Page) -> None:
+    page.goto("/tasks")
+    field(page).press_sequentially("sta")
+    suggestion = page.get_by_role("option", name="status:")
+    expect(suggestion).to_be_visible()
+    held: list[Route] = []
+    page.route("**/v1/found/suggestions*", lambda route: held.append(route))
+    field(page).press_sequentially("tu")
+    suggestion.click()
+    expect(field(page)).to_have_value("status:")
+    for route in held:
+        route.continue_()
+
+
 def test_views_and_columns_are_remembered(page: Page) -> None:
     page.goto("/tasks")
     for view, title in (
@@ -135,6 +152,57 @@ def test_views_and_columns_are_remembered(page: Page) -> None:
     expect(page.get_by_role("columnheader", name="Cost")).to_have_count(0)
     page.get_by_role("button", name="Forget the view The doomed").click()
     expect(page.get_by_role("button", name="The doomed", exact=True)).to_have_count(0)
+    search(page, "type:doomed")
+    page.get_by_role("button", name="Save view").click()
+    page.get_by_label("Name").fill(HOSTILE[1])
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_role("button", name=HOSTILE[1], exact=True)).to_be_visible()
+    assert_harmless(page)
+
+
+def test_rows_are_put_in_another_order_by_the_head_of_a_column(page: Page, server: Server) -> None:
+    queue = server.queue
+    for title, cost, priority in (("Cheap", 0.5, 90), ("Dear", 7, 50), ("Middling", 2, 10)):
+        queue.add("priced", title=title, priority=priority)
+        [claim] = queue.claim("ada", types=["priced"])
+        queue.complete(claim, cost=cost)
+    queue.add("priced", title="Unpriced", priority=20)
+    page.goto("/tasks?q=type:priced")
+
+    def shows(*titles: str) -> None:
+        expect(rows(page)).to_have_text([re.compile(title) for title in titles])
+
+    def press(name: str, way: str | None) -> None:
+        head = page.get_by_role("columnheader", name=name)
+        head.get_by_role("button").click()
+        if way is None:
+            expect(head).not_to_have_attribute("aria-sort", re.compile("."))
+        else:
+            expect(head).to_have_attribute("aria-sort", way)
+
+    shows("Unpriced", "Middling", "Dear", "Cheap")
+    press("Cost", "descending")
+    shows("Dear", "Middling", "Cheap", "Unpriced")
+    assert_accessible(page)
+    shot(page, "tasks-sorted")
+    expect(page).to_have_url(re.compile(r"\?q=type:priced&sort=cost$"))
+    page.reload()
+    shows("Dear", "Middling", "Cheap", "Unpriced")
+    press("Cost", "ascending")
+    shows("Cheap", "Middling", "Dear", "Unpriced")
+    press("Cost", None)
+    shows("Unpriced", "Middling", "Dear", "Cheap")
+    press("Added", "ascending")
+    shows("Cheap", "Dear", "Middling", "Unpriced")
+    press("Priority", "ascending")
+    shows("Middling", "Unpriced", "Dear", "Cheap")
+    # What happens is shown in place, and the order is kept.
+    [claim] = queue.claim("ada", types=["priced"])
+    expect(row(page, "Unpriced")).to_contain_text("running")
+    shows("Middling", "Unpriced", "Dear", "Cheap")
+    queue.complete(claim)
+    search(page, "type:heap")
+    expect(page.get_by_text("the newest 1,000 of them are sorted")).to_be_visible()
 
 
 def test_keys_walk_select_and_open_and_the_list_goes_on_as_one_scrolls(page: Page) -> None:
@@ -215,6 +283,12 @@ def test_all_that_fit_are_counted_first_and_then_changed(page: Page, server: Ser
     expect(dialog).to_contain_text(f"{MANY} done")
     page.get_by_role("button", name="Close").last.click()
     assert queue.count("tag:swept tag:repo:y tag:repo:x").count == MANY
+    page.get_by_role("button", name="Priority…").click()
+    dialog.get_by_label("Priority").fill("33")
+    dialog.get_by_role("button", name=f"Change {MANY} tasks").click()
+    expect(dialog).to_contain_text(f"{MANY} done")
+    page.get_by_role("button", name="Close").last.click()
+    assert queue.count("type:bulk priority=33").count == MANY
     search(page, "type:bulk tag:swept -tag:z")
     row(page, "Bulk 449").get_by_role("checkbox").check()
     page.get_by_role("button", name="Select all that fit the filter").click()

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.servers.quick import sqlite_file
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -28,10 +30,10 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A fresh store of each kind."""
     if request.param == "memory":
         return f"memory:{request.node.nodeid}"
-    return f"sqlite:{tmp_path / 'dibs.db'}"
+    return f"sqlite:{sqlite_file(tmp_path / 'dibs.db')}"
 
 
 @pytest.fixture
 def file_url(tmp_path: Path) -> str:
     """A fresh store that several processes can share."""
-    return f"sqlite:{tmp_path / 'dibs.db'}"
+    return f"sqlite:{sqlite_file(tmp_path / 'dibs.db')}"

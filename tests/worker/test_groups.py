@@ -306,6 +306,7 @@ async def test_each_of_a_group_must_pass_its_own_command(file_url: str) -> None:
     assert [task.attempts for task in tasks] == [1, 1, 2]
 
 
+@pytest.mark.alone
 async def test_a_window_ends_soon_after_its_time(url: str) -> None:
     app = dibs.App()
     groups: list[int] = []

@@ -3,6 +3,7 @@ import { QueryClient } from "@tanstack/react-query";
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from "@tanstack/react-router";
 import type { ComponentType } from "react";
 import { Refused } from "./api/client";
+import { patiently } from "./api/patiently";
 import { Crashed, NoSuchScreen } from "./shell/Crashed";
 import { Frame } from "./shell/Frame";
 import { parseSearch, type Search, stringifySearch } from "./shell/search";
@@ -30,7 +31,15 @@ const root = createRootRoute({
 });
 
 function screen<const P extends string>(path: P, load: () => Promise<{ default: ComponentType }>) {
-  return createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(load) });
+  // What was only pointed at is loaded, too; nobody's page begins anew for that.
+  const part = patiently(load, () => isAt(path));
+  return createRoute({ getParentRoute: () => root, path, component: lazyRouteComponent(part) });
+}
+
+function isAt(path: string): boolean {
+  const here = window.location.pathname.split("/");
+  const parts = path.split("/");
+  return here.length === parts.length && parts.every((part, at) => part.startsWith("$") || part === here[at]);
 }
 
 const routes = root.addChildren([

@@ -24,7 +24,7 @@ from msgspec.json import decode, encode
 from msgspec.structs import replace
 
 from dibs.a2a import showing
-from dibs.errors import Conflict, DibsError, Invalid, NotFound
+from dibs.errors import Conflict, DibsError, Invalid
 from dibs.model.instants import seconds
 from dibs.model.status import FINAL
 from dibs.requests import default_agent
@@ -287,7 +287,7 @@ class Pushing:
         except Conflict:
             # Another server was quicker, or somebody changed it: what they wrote counts.
             return
-        except (DibsError, NotFound) as error:
+        except DibsError as error:
             log.warning("calling about %s: %s", push.task, error)
         except Exception:
             log.exception("calling about %s failed; it is tried again", push.task)

@@ -41,7 +41,11 @@ async def once(
         try:
             value = await call()
         except Exception as error:
-            raise named(error) from error
+            known = named(error)
+            if known is error:
+                raise
+            # What it comes from is not also what it led to.
+            raise known from None if known is error.__cause__ else error
         if spent is not None:
             ctx.spend(**spent(value))
             # Written down now: a process that dies later has spent it all the same.

@@ -74,16 +74,17 @@ class _Made:
     def __init__(self, ctx: Context, config: RunConfig) -> None:
         self._ctx = ctx
         self._config = config
-        self._agents: dict[int, Agent[Any]] = {}
+        self._agents: dict[int, tuple[Agent[Any], Agent[Any]]] = {}
+        """By what is known of a given one while it is there: so it stays."""
 
     def agent(self, given: Agent[Any]) -> Agent[Any]:
         """This agent, once: agents may hand over to each other in circles."""
         known = self._agents.get(id(given))
         if known is not None:
-            return known
+            return known[1]
         tools = [self._tool(tool) if isinstance(tool, FunctionTool) else tool for tool in given.tools]
         made = given.clone(model=self._model(given), tools=tools, handoffs=[])
-        self._agents[id(given)] = made
+        self._agents[id(given)] = (given, made)
         made.handoffs = [
             self.agent(target) if isinstance(target, Agent) else self._handoff(target) for target in given.handoffs
         ]

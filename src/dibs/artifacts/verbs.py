@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from dibs.model.claim import Claim
     from dibs.model.task import Task
     from dibs.requests import Held
-    from dibs.stores.confined import Homes
     from dibs.stores.contract import Store
+    from dibs.stores.homes import Homes
 
 T = TypeVar("T")
 

@@ -102,6 +102,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("export", "exchange", "write all tasks to the files of another program: Loki"),
             ("import", "exchange", "add the tasks from the files of another program: Loki"),
             ("migrate", "migrate", "move everything to another store, while it is in use"),
+            ("bench", "bench", "how fast this store is on this machine"),
             ("demo", "tend", "watch a small fleet of agents build a landing page"),
         ),
     ),
@@ -173,6 +174,7 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "hook": (
         ("add", "tell somebody of events"),
+        ("set", "tell it elsewhere, or of other events"),
         ("ls", "every hook, and how telling it goes"),
         ("show", "one hook in full"),
         ("rm", "tell it nothing more"),
@@ -205,9 +207,6 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
 
 ALONE = {"agents": "ls"}
 """Families whose name alone is a command: the one that is meant."""
-
-LATER = ("bench",)
-"""Commands that are promised and not there yet: they are refused as such, not as a slip of the finger."""
 
 
 def module_of(name: str) -> str | None:

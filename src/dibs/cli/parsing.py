@@ -70,10 +70,6 @@ def given(args: argparse.Namespace, *names: str) -> dict[str, Any]:
     return {name: values[name] for name in names if name in values}
 
 
-LATER = argparse.SUPPRESS
-"""Help of an option that is read but refused by the queue until it works: none."""
-
-
 class Page(argparse.HelpFormatter):
     """Help whose prose is wrapped to the terminal, and whose examples are not."""
 
@@ -122,7 +118,7 @@ class Parser(argparse.ArgumentParser):
 
         written = written.partition("=")[0]
         name = written.lstrip("-")
-        options = (option for action in self._actions if action.help != LATER for option in action.option_strings)
+        options = (option for action in self._actions for option in action.option_strings)
         known = [option.lstrip("-") for option in options]
         close = [option for option in known if len(name) > 1 and option.startswith(name)]
         close = close or get_close_matches(name, known, n=1, cutoff=0.7)

@@ -15,7 +15,7 @@ from msgspec import DecodeError, Struct, field
 from msgspec.json import decode, encode, format
 
 from dibs.cli import skill
-from dibs.errors import Invalid
+from dibs.errors import Invalid, Unavailable
 from dibs.rules import blocks, json_members
 
 FOLDER = ".dibs"
@@ -102,6 +102,8 @@ def plan(root: str) -> list[Change]:
         else:
             must_be_writable(root, piece.path)
             changes.append(Change(piece.path, "created" if text is None else "changed", wanted))
+    if any(change.text is not None for change in changes):
+        must_be_writable(root, RECORD)
     return changes
 
 
@@ -156,6 +158,8 @@ def plan_removal(root: str) -> list[Change]:
             continue
         must_be_writable(root, piece.path)
         changes.append(Change(piece.path, "removed" if left is None else "changed", left))
+    if os.path.exists(os.path.join(root, RECORD)):
+        must_be_writable(root, RECORD)
     return changes
 
 
@@ -230,12 +234,18 @@ def write(root: str, path: str, text: str) -> None:
     os.makedirs(os.path.dirname(place), exist_ok=True)
     mode = stat.S_IMODE(os.stat(place).st_mode) if os.path.exists(place) else 0o644
     fresh = f"{place}.dibs-new"
-    with open(fresh, "w", encoding="utf-8", newline="") as file:
-        os.chmod(fresh, mode)
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(fresh, place)
+    try:
+        with open(fresh, "w", encoding="utf-8", newline="") as file:
+            os.chmod(fresh, mode)
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(fresh, place)
+    except OSError as error:
+        if os.path.exists(fresh):
+            os.unlink(fresh)
+        why = f"{path} cannot be written: {error.strerror}. `dibs init --remove` undoes what was done before it."
+        raise Unavailable(why, field=path) from None
 
 
 def must_be_writable(root: str, path: str) -> None:

@@ -124,10 +124,8 @@ def _unknown(name: str) -> str:
     """What to say about a command that is not there, and which one was probably meant."""
     from difflib import get_close_matches
 
-    from dibs.cli.catalogue import LATER, NESTED, names
+    from dibs.cli.catalogue import NESTED, names
 
-    if name in LATER:
-        return f"`dibs {name}` is not supported yet; `dibs` alone lists what there is."
     first, _, second = name.partition(" ")
     known = [f"{first} {each}" for each, _ in NESTED[first]] if second else names()
     close = get_close_matches(name, known, n=1, cutoff=0.75 if second else 0.6)

@@ -79,6 +79,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     if options.url and options.url.startswith("memory:"):
         raise Invalid("the demo's agents are separate processes: they cannot share a memory: store.", field="url")
+    if options.serve and options.url and options.url.startswith(("http:", "https:")):
+        raise Invalid("a server is there already, with its dashboard: leave out --serve.", field="serve")
     if options.serve and options.json:
         raise Invalid("--serve goes on until it is stopped: leave out --json.", field="serve")
     if not 0 <= options.pace <= 2:

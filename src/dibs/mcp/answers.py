@@ -111,9 +111,12 @@ def claimed(claim: Claim, known: Known, *, kept: str) -> dict[str, Any]:
             "context": cut(claim.context, f"dibs://task/{task.id}/context"),
             "inputs": known.values(claim.inputs),
             "children": known.values(claim.children),
-            "answers": [{"question": known.asked.get(id, id), "answer": said} for id, said in claim.answers.items()],
-            "checkpoint": claim.checkpoint,
-            "made": None if claim.made is None else claim.made.output,
+            "answers": [
+                {"question": known.asked.get(id, id), "answer": cut(said, "whoever answered has it")}
+                for id, said in claim.answers.items()
+            ],
+            "checkpoint": cut(claim.checkpoint, f"dibs://task/{task.id}/checkpoint"),
+            "made": None if claim.made is None else cut(claim.made.output, f"dibs://task/{task.id}/made"),
             "expects": task.expects,
             "attempt": f"{task.attempts + 1} of {task.max_attempts}",
             "previous_attempts": [attempt(each) for each in failed[-MOST_ATTEMPTS:]],

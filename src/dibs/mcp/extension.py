@@ -1,4 +1,4 @@
-"""The Tasks extension on the wire: who may use it, and what its three methods take and answer.
+"""The Tasks extension on the wire: who may use it, and what its methods take and answer.
 
 It is of protocol 2026-07-28 and later. A client says with each request that it has it; one that does not gets no handle
 and may not ask about any.
@@ -17,7 +17,7 @@ from pydantic import ConfigDict
 from pydantic.alias_generators import to_camel
 
 from dibs.errors import Conflict, DibsError, Invalid, NotFound
-from dibs.mcp import handles, tools
+from dibs.mcp import handles, listening, tools
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -45,7 +45,7 @@ class Responses(Named):
     input_responses: dict[str, Any]
 
 
-def add_to(server: Server[Any], queue_of: QueueOf) -> None:
+def add_to(server: Server[Any], queue_of: QueueOf, streams: listening.Streams) -> None:
     """Let a server serve the extension, on the queue of whoever asks."""
 
     async def get(ctx: Context, params: Named) -> dict[str, Any]:
@@ -62,10 +62,17 @@ def add_to(server: Server[Any], queue_of: QueueOf) -> None:
         await _told(handles.cancel(queue_of(ctx), params.task_id))
         return {}
 
+    async def listen(ctx: Context, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
+        _admit_version(ctx)
+        if listening.asked_for(params) is not None:
+            _admit_extension(ctx)
+        return await listening.listen(ctx, params, streams, queue_of(ctx), may_ask=_may_ask(ctx))
+
     server.extensions[handles.EXTENSION] = {}
     server.add_request_handler("tasks/get", Named, get)
     server.add_request_handler("tasks/update", Responses, update)
     server.add_request_handler("tasks/cancel", Named, cancel)
+    server.add_request_handler("subscriptions/listen", types.SubscriptionsListenRequestParams, listen)
 
 
 async def create(queue: Queue, given: dict[str, Any]) -> dict[str, Any]:
@@ -90,14 +97,22 @@ def _may_ask(ctx: Context) -> bool:
 
 def _admit(ctx: Context, params: Named) -> None:
     """Refuse those who do not have the extension, and headers that name another task than the request does."""
-    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        raise MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method)
-    if not is_known(ctx):
-        needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {handles.EXTENSION: {}}}}
-        raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Missing required client capability", needed)
+    _admit_version(ctx)
+    _admit_extension(ctx)
     named = None if ctx.request is None else ctx.request.headers.get(MCP_NAME_HEADER)
     if named is not None and decode_header_value(named) != params.task_id:
         raise MCPError(types.HEADER_MISMATCH, f"{MCP_NAME_HEADER} does not match the request's taskId")
+
+
+def _admit_version(ctx: Context) -> None:
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        raise MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method)
+
+
+def _admit_extension(ctx: Context) -> None:
+    if not is_known(ctx):
+        needed: dict[str, Any] = {"requiredCapabilities": {"extensions": {handles.EXTENSION: {}}}}
+        raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "Missing required client capability", needed)
 
 
 async def _told(asking: Any) -> dict[str, Any]:

@@ -1,9 +1,10 @@
 """Tasks and dags of the queue as tasks of MCP's Tasks extension (SEP-2663).
 
 A client that has the extension gets a handle from `add` with `wait`, and asks for it with `tasks/get` until it has
-ended; nothing is kept for it but the task itself. While somebody has to be asked it is `input_required`, and the
-client's user may answer (`tasks/update`). A dead letter is `completed` with an error in its result: the request worked,
-the work did not. What was cancelled is `cancelled`. `failed` is for faults of the protocol, of which a task has none.
+ended, or listens (`listening`); nothing is kept for it but the task itself. While somebody has to be asked it is
+`input_required`, and the client's user may answer (`tasks/update`). A dead letter is `completed` with an error in its
+result: the request worked, the work did not. What was cancelled is `cancelled`. `failed` is for faults of the protocol,
+of which a task has none.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def _status_of(found: Any) -> str:
 
 
 def _base(found: Any, status: str) -> Handle:
-    handle = {
+    handle: Handle = {
         "taskId": found.id,
         "status": status,
         "statusMessage": _message(found),
@@ -95,7 +96,12 @@ def _base(found: Any, status: str) -> Handle:
         "lastUpdatedAt": _iso(_updated_at(found)),
         "ttlMs": None,
     }
-    return handle if status in ("completed", "cancelled") else {**handle, "pollIntervalMs": POLL_MS}
+    return handle if has_ended(handle) else {**handle, "pollIntervalMs": POLL_MS}
+
+
+def has_ended(handle: Handle) -> bool:
+    """Whether nothing more will come of it."""
+    return handle["status"] in ("completed", "cancelled")
 
 
 def _message(found: Any) -> str:
@@ -126,7 +132,7 @@ def _result(found: Any) -> dict[str, Any]:
     """What the call would have answered if it had waited."""
     if hasattr(found, "counts"):
         last = [task for task in found.tasks if task.id in set(found.leaves)]
-        outputs = {task.ref or task.id: task.output for task in last if task.status == Status.COMPLETED}
+        outputs = {task.ref or task.id: _output(task) for task in last if task.status == Status.COMPLETED}
         told: Any = {"dag": found.id, "status": found.status, "outputs": outputs}
         bad = [answers.brief(task) for task in found.tasks if task.status == Status.DEAD_LETTERED]
         failed = found.status != DagStatus.COMPLETED
@@ -136,8 +142,14 @@ def _result(found: Any) -> dict[str, Any]:
         if failed:
             text = answers.text(answers.lean({"task": found.id, "error": found.error, "reason": found.reason}))
         else:
-            text = found.output if isinstance(found.output, str) else answers.text(found.output)
+            output = _output(found)
+            text = output if isinstance(output, str) else answers.text(output)
     return {"content": [{"type": "text", "text": text}], "isError": failed}
+
+
+def _output(task: Task) -> Any:
+    """What a task made; its beginning, if that is long."""
+    return answers.cut(task.output, f"dibs://task/{task.id}/output")
 
 
 # Who is asked

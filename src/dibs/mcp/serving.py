@@ -12,6 +12,7 @@ from dibs.errors import DibsError, Invalid, NotFound
 from dibs.mcp import answers, extension, resources, tools
 from dibs.mcp.arguments import checked
 from dibs.mcp.definitions import BY_NAME, Tool, offered
+from dibs.mcp.listening import Streams
 from dibs.priming import OVER_MCP, primer
 
 if TYPE_CHECKING:
@@ -49,10 +50,20 @@ class Doorman(Protocol):
         ...
 
 
-def create_server(doorman: Doorman) -> Server[Any]:
-    """A server for the sessions of this doorman."""
+class _Server(Server[Any]):
+    """The SDK believes that whoever lets clients listen tells them of everything; here it is only of tasks."""
+
+    def get_capabilities(self, *args: Any, **kwargs: Any) -> types.ServerCapabilities:
+        found = super().get_capabilities(*args, **kwargs)
+        found.tools = types.ToolsCapability(list_changed=False)
+        found.resources = types.ResourcesCapability(subscribe=False, list_changed=False)
+        return found
+
+
+def create_server(doorman: Doorman, streams: Streams | None = None) -> Server[Any]:
+    """A server for the sessions of this doorman. `streams`: those of clients that listen, for who wants to end them."""
     door = _Door(doorman)
-    server: Server[Any] = Server(
+    server = _Server(
         "dibs",
         version=_version(),
         title="dibs: a queue of work for agents",
@@ -63,7 +74,7 @@ def create_server(doorman: Doorman) -> Server[Any]:
         on_read_resource=door.read_resource,
     )
     server.add_request_handler("tools/call", types.CallToolRequestParams, door.call_tool)
-    extension.add_to(server, doorman.queue)
+    extension.add_to(server, doorman.queue, streams or Streams())
     return server
 
 

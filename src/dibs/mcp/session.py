@@ -160,8 +160,10 @@ class Session:
     async def _keep(self) -> None:
         """Renew what is held until nothing is, or the session is dead for as long as a lease lasts."""
         dead_since: float | None = None
+        pause_s = self.lease_s / 3
         while self.held:
-            await asyncio.sleep(self.lease_s / 3)
+            await asyncio.sleep(pause_s)
+            pause_s = self.lease_s / 3
             if not self._alive():
                 dead_since = monotonic() if dead_since is None else dead_since
                 if monotonic() - dead_since > self.lease_s:
@@ -173,6 +175,7 @@ class Session:
                 await self.renew()
             except Exception as error:
                 # Whatever it is, the leases run on: it is tried again, sooner.
+                pause_s = self.lease_s / 12
                 log.warning("leases cannot be renewed: %s", error, exc_info=not isinstance(error, DibsError))
 
     async def renew(self) -> None:

@@ -46,13 +46,19 @@ async def claim(session: Session, given: Given) -> Answer:
     if not claims:
         return await _nothing(session, claims)
     found = claims[0]
-    session.take(found)
+    hold = session.take(found)
     # What is known to a token by another name is held under that.
     session.agent = found.agent or session.agent
-    told = answers.claimed(found, await _known(session.queue, found), kept=session.kept)
-    if found.fence > 1:
-        # What it waited for is among its children already.
-        told |= await _ended_since(session, found, known=found.children)
+    try:
+        told = answers.claimed(found, await _known(session.queue, found), kept=session.kept)
+        if found.fence > 1:
+            # What it waited for is among its children already.
+            told |= await _ended_since(session, found, known=found.children)
+    except BaseException:
+        # Its agent will not hear of it, and the session would keep it for nobody.
+        session.drop(hold)
+        _ = session.errand(session.release(hold))
+        raise
     return told | ({"also_held": others} if others else {})
 
 

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 MAX_LINE_CHARS = 20_000
 
-_TOKENS = re.compile(r"^Tokens: ([\d.]+k?) sent,.*?([\d.]+k?) received\.")
+_TOKENS = re.compile(r"Tokens: ([\d.]+k?) sent,.*?([\d.]+k?) received\.")
 _COST = re.compile(r"Cost: \$[\d.]+ message, \$([\d.]+) session\.")
-_ERROR = re.compile(r"^(?:litellm\.)?(\w*Error): |^The API provider |^Insufficient credits")
-_DEED = re.compile(r"^(?:Applied edit to |Commit [0-9a-f]{7,} |Added |Creating empty file |Running )")
+_ERROR = re.compile(r"(?:litellm\.)?\w{0,60}Error: |The API provider |Insufficient credits")
+_DEED = re.compile(r"(?:Applied edit to |Commit [0-9a-f]{7,} |Added |Creating empty file |Running )")
 
 
 class AiderReader(Reader):
@@ -42,12 +42,12 @@ class AiderReader(Reader):
         if self._tokens(text):
             return None
         self.add(f"{text}\n")
-        if _ERROR.search(text) is not None:
+        if _ERROR.match(text) is not None:
             # Its second line says the same in other words.
             self.failure = _worse(self.failure, _why(text, now))
             self.note = one_line(text)
             return self.note
-        if _DEED.search(text) is not None:
+        if _DEED.match(text) is not None:
             self.note = one_line(text)
             return self.note
         return one_line(text) or None
@@ -57,7 +57,7 @@ class AiderReader(Reader):
         return None
 
     def _tokens(self, text: str) -> bool:
-        found, cost = _TOKENS.search(text), _COST.search(text)
+        found, cost = _TOKENS.match(text), _COST.search(text) if "Cost: $" in text else None
         if cost is not None:
             self.total(usd=float(cost[1]) if cost[1].count(".") <= 1 else None)
         if found is None:

@@ -51,7 +51,8 @@ class Preset(Struct, frozen=True, kw_only=True):
         if model is not None and self.model and not _names_any(extra, self.model):
             argv += [self.model[0], model]
         if max_cost is not None and self.max_cost is not None and not _names_any(extra, (self.max_cost,)):
-            argv += [self.max_cost, f"{max_cost:g}"]
+            # Not as 1e-05, which not every program reads.
+            argv += [self.max_cost, f"{max_cost:.6f}".rstrip("0").rstrip(".")]
         if max_turns is not None and self.max_turns is not None and not _names_any(extra, (self.max_turns,)):
             argv += [self.max_turns, str(max_turns)]
         if prompt_file is not None and self.prompt_file is not None:

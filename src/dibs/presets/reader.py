@@ -50,7 +50,8 @@ class Reader:
     """
 
     def __init__(self) -> None:
-        self.text = ""
+        self._said: list[str] = []
+        self._chars = 0
         self.value: Any = None
         self.note: str | None = None
         self.progress: float | None = None
@@ -100,13 +101,24 @@ class Reader:
             return Failure("it ended without an answer" + (f": {complaint}" if complaint else ""))
         return None
 
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        if len(self._said) > 1:
+            self.say("".join(self._said))
+        return self._said[0] if self._said else ""
+
     def say(self, text: str) -> None:
         """This is the answer so far."""
-        self.text = text[-MAX_TEXT_CHARS:]
+        self._said = [text[-MAX_TEXT_CHARS:]]
+        self._chars = len(self._said[0])
 
     def add(self, text: str) -> None:
-        """The answer goes on."""
-        self.text = (self.text + text)[-MAX_TEXT_CHARS:]
+        """The answer goes on. What is too much is cut away now and then: each time would copy all of it each time."""
+        self._said.append(text)
+        self._chars += len(text)
+        if self._chars > 2 * MAX_TEXT_CHARS:
+            self.say("".join(self._said))
 
     def total(self, **totals: Any) -> None:
         """What was used by now. A smaller total than before is of something else, and is passed over."""

@@ -37,7 +37,7 @@ ADDS_UP = frozenset(
         *("cancel", "clear_escalation", "log", "prune", "raise_budget", "resume", "retry", "review", "review_many"),
         *("remove_budget", "remove_hook", "remove_rate", "remove_schedule", "remove_trigger", "sweep_artifacts"),
         *("add_hook", "create_token", "prune_audit", "replay_hook", "rotate_hook", "rotate_token", "test_hook"),
-        "create_login",
+        *("cancel_found", "retry_found", "create_login"),
     }
 )
 """What is not said again when it may have been heard: it would add up, or be answered otherwise the second time."""

@@ -36,7 +36,7 @@ VERBS: dict[str, tuple[str, ...]] = {
     ),
     "hooks": (
         *("hooks", "add_hook", "get_hook", "remove_hook", "pause_hook", "resume_hook", "rotate_hook", "replay_hook"),
-        *("test_hook", "deliveries"),
+        *("set_hook", "test_hook", "deliveries"),
     ),
     "questions": ("inbox", "get_question", "answer", "questions_of"),
     "schedules": (

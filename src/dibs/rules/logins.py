@@ -26,7 +26,7 @@ LASTS_S = 7 * 86_400.0
 MAX_LASTS_S = 90 * 86_400.0
 MIN_S = 1.0
 MAX_OPEN = 1_000
-"""How many links there may be that nobody has used yet."""
+"""How many links of a project there may be that nobody has used yet."""
 
 
 class Kept(Struct, kw_only=True, omit_defaults=True):

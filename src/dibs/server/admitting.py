@@ -46,7 +46,8 @@ class Admission:
     async def admit(self, scope: Scope, act: str, roles: frozenset[Role]) -> Caller:
         """Whose request this is, if one of these roles; it is in the scope from then on. Raises Denied or Busy."""
         secret = secret_of(scope)
-        if cookies.BY_COOKIE in scope:
+        if cookies.BY_COOKIE in scope and not cookies.is_own(scope):
+            await self._authority.record(None, act, scope["path"], "wrong_origin")
             cookies.refuse_others(scope)
         caller = None if secret is None else await self._authority.identify(secret)
         if caller is None:

@@ -28,12 +28,13 @@ _OWN = (b"same-origin", b"none")
 
 
 def secret_of(scope: Scope) -> str | None:
-    """The token in the cookie of a request; None if there is none, or more than one."""
+    """The token in the cookie of a request; None if there is none, or more than one. Over https only the one counts
+    that nobody else can set: else another host of the same domain could make somebody work under a token of its own."""
     sent = b";".join(value for name, value in scope["headers"] if name == b"cookie")
     if not sent:
         return None
     name = _name(scope).encode()
-    for wanted in (HOST_ONLY.encode() + name, name):
+    for wanted in (HOST_ONLY.encode() + name, name)[: 1 if _is_https(scope) else 2]:
         found = {
             value.strip()
             for part in sent.split(b";")

@@ -17,7 +17,7 @@ from dibs.errors import DibsError
 from dibs.model.event import Event
 from dibs.model.instants import from_micros
 from dibs.rules.hooks import GAP
-from dibs.stores.confined import Homes
+from dibs.stores.homes import Homes
 
 if TYPE_CHECKING:
     from dibs.stores.contract import Store

@@ -27,6 +27,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from dibs.errors import Conflict, Unavailable
 from dibs.mcp.definitions import Tool
+from dibs.mcp.listening import Streams
 from dibs.mcp.serving import create_server
 from dibs.mcp.session import LEASE_S, Presence, Session
 from dibs.model.role import Role
@@ -75,13 +76,16 @@ class Host:
 
     def __init__(self, app: Litestar, *, patience_s: float, stream_patience_s: float) -> None:
         self._app = app
-        self._patience = {"patience_s": patience_s, "stream_patience_s": stream_patience_s}
+        # Who closed its stream is never waited for longer than who had none.
+        self._patience = {"patience_s": patience_s, "stream_patience_s": min(patience_s, stream_patience_s)}
         self._sessions: dict[Key, Entry] = {}
         self._presences: dict[Key, Presence] = {}
         self._queues: OrderedDict[str, Queue] = OrderedDict()
         self._streams: set[asyncio.Task[None]] = set()
         most = app.state.desk.settings.max_body_bytes
-        self._manager = StreamableHTTPSessionManager(create_server(self), max_request_body_size=most)
+        self._listening = Streams()
+        server = create_server(self, self._listening)
+        self._manager = StreamableHTTPSessionManager(server, max_request_body_size=most)
         self._running: asyncio.Task[None] | None = None
         self._opened = asyncio.Event()
 
@@ -99,6 +103,7 @@ class Host:
 
     def let_go(self) -> None:
         """End all streams."""
+        self._listening.close()
         for stream in list(self._streams):
             stream.cancel()
 

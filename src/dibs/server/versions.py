@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 _SET: dict[str, tuple[str, ...]] = {
     "Budget": ("scope", "unit", "limit", "default_reserve", "window", "timezone"),
     "Breaker": ("type", "enabled", "failure_threshold", "cooldown_s", "half_open_after_s", "own"),
+    "Hook": ("name", "id", "kind", "url", "events", "task", "dag", "agent", "source"),
     "TypeRate": ("type", "amount", "per_s", "burst"),
     "Schedule": (
         *("name", "cron", "every", "at", "timezone", "task", "dag", "missed", "max_missed", "overlap", "jitter"),
         *("paused", "created_at"),
     ),
-    "Task": ("id", "priority"),
+    "Task": ("id", "priority", "assignee"),
     "Trigger": (
         *("name", "on", "task", "dag", "where", "rate", "max_depth", "paused", "scheme", "events", "type"),
         *("failure_rate", "cost", "window", "least", "cool_down", "paths", "created_at"),

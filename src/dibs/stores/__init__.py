@@ -92,6 +92,11 @@ def missing_file(url: str | None) -> str | None:
     return None if os.path.exists(path) else path
 
 
+def file_of(url: str) -> str:
+    """The file that a sqlite: URL names."""
+    return _path(url.partition(":")[2])
+
+
 def nearest_file() -> str:
     """`.dibs/dibs.db` in the working directory or the nearest folder above that has one; else to be created here."""
     here = folder = os.getcwd()

@@ -1,8 +1,7 @@
 """A store as one caller sees it: its own project, and of that what its rights allow. Everything else does not exist.
 
 The rule: whoever names something of another project is answered as if nobody had ever heard of it, in the same words.
-Where a task is at home never changes, so what was seen once is remembered, and so is what a claim handed out: ending
-that needs no look at the store.
+Where a task is at home is remembered (`homes`).
 
 Denied by default: a verb that is not written down here cannot be called.
 """
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from dibs.errors import DibsError
     from dibs.model.artifact import Artifact
     from dibs.model.attempt import Attempt
-    from dibs.model.claim import Claim, News, Settled
+    from dibs.model.claim import News, Settled
     from dibs.model.dag import Dag
     from dibs.model.deadgroup import DeadGroup
     from dibs.model.event import Event
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from dibs.stores.agents import Registration
     from dibs.stores.contract import Store
     from dibs.stores.deadletters import DeadFilter
+    from dibs.stores.homes import Homes
     from dibs.stores.overseen import DagFilter, Dags
     from dibs.stores.values import (
         Ask,
@@ -54,84 +54,9 @@ if TYPE_CHECKING:
         Settlement,
     )
 
-MOST_KNOWN = 200_000
-"""Ids, and claims, that are remembered; after that it begins anew."""
-
-
-class Homes:
-    """Which project things are in, and which agent got which claim: what all callers of a process have seen."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._homes: dict[str, str] = {}
-        self._holders: dict[tuple[str, int], str] = {}
-        self._bytes: set[tuple[str, str]] = set()
-
-    def learn(self, id: str, project: str) -> None:
-        """This is at home there."""
-        if len(self._homes) >= MOST_KNOWN:
-            self._homes.clear()
-        self._homes[id] = project
-
-    def learn_claims(self, claims: Iterable[Claim]) -> None:
-        """These were handed out."""
-        for claim in claims:
-            if len(self._holders) >= MOST_KNOWN:
-                self._holders.clear()
-            self.learn(claim.task.id, claim.task.project)
-            self._holders[claim.task.id, claim.fence] = claim.agent
-            self.learn_claims(claim.group)
-
-    @staticmethod
-    def check_operators(project: str) -> None:
-        """What is of all projects is for those who see to all."""
-        if project != access.OPERATORS:
-            raise Denied(f"Only those of the project {access.OPERATORS} see to the store as a whole.", field="project")
-
-    def is_known(self, rights: Rights, task_id: str, fence: int) -> bool:
-        """Whether this claim is the caller's, as far as was seen here: the usual case, and the quickest."""
-        if self._homes.get(task_id) != rights.project:
-            return False
-        return rights.agent is None or access.acts_as(rights, self._holders.get((task_id, fence)))
-
-    def learn_bytes(self, project: str, digests: Iterable[str]) -> None:
-        """Somebody of this project brought these, or was told of them."""
-        if len(self._bytes) >= MOST_KNOWN:
-            self._bytes.clear()
-        self._bytes.update((project, digest) for digest in digests)
-
-    async def bytes_in(self, project: str, digests: Sequence[str]) -> set[str]:
-        """Those of these that the project may know."""
-        known = {digest for digest in digests if (project, digest) in self._bytes}
-        rest = [digest for digest in digests if digest not in known]
-        if rest:
-            found = await self._store.kept_digests(rest, project)
-            self.learn_bytes(project, found)
-            known |= found
-        return known
-
-    async def of(self, ids: Iterable[str]) -> dict[str, str | None]:
-        """The project of each of these tasks, dags and questions; None: nobody knows it."""
-        wanted = list(dict.fromkeys(ids))
-        new = [id for id in wanted if id not in self._homes]
-        found = dict(zip(new, await self._store.projects(new), strict=True)) if new else {}
-        for id, project in found.items():
-            if project is not None:
-                self.learn(id, project)
-        return {id: found[id] if id in found else self._homes.get(id) for id in wanted}
-
-    async def holder(self, task_id: str, fence: int) -> str | None:
-        """The agent that got this claim; None if there was no such claim."""
-        known = self._holders.get((task_id, fence))
-        if known is not None:
-            return known
-        [task] = await self._store.get([task_id], listed=True)
-        if task is None:
-            return None
-        if task.fence == fence and task.agent is not None:
-            return task.agent
-        attempts = await self._store.history(task_id)
-        return next((attempt.agent for attempt in attempts if attempt.fence == fence), None)
+NOBODY = "nobody"
+"""No task and no dag has this id."""
+EVENTS_AT_ONCE = 500
 
 
 def _in_project(name: str) -> Callable[..., Awaitable[Any]]:
@@ -170,7 +95,6 @@ class Confined:
         self._within = store
         self._rights = rights
         self._homes = homes
-        self._nothing: dict[int, int] = {}
 
     @property
     def url(self) -> str:
@@ -502,12 +426,17 @@ class Confined:
         return [found[id] if found[id] == self._rights.project else None for id in ids]
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
-        self._check_project(filter.project)
-        return await self._within.find(filter, limit, cursor)
+        return await self._within.find(await self._own_filter(filter), limit, cursor)
 
     async def find_ids(self, filter: Filter, limit: int, cursor: str | None) -> Found:
+        return await self._within.find_ids(await self._own_filter(filter), limit, cursor)
+
+    async def _own_filter(self, filter: Filter) -> Filter:
+        """A dag or a task of others has no tasks, not even so many that a page of them ends with a cursor."""
         self._check_project(filter.project)
-        return await self._within.find_ids(filter, limit, cursor)
+        named = {name: id for name in ("dag", "parent") if (id := getattr(filter, name)) is not None}
+        strangers = await self._strangers(named.values()) if named else set()
+        return replace(filter, **{name: NOBODY for name, id in named.items() if id in strangers})
 
     async def dead_letters(self, wanted: DeadFilter) -> list[DeadGroup]:
         self._check_project(wanted.project)
@@ -545,16 +474,17 @@ class Confined:
 
     async def events(self, after: int, limit: int) -> list[Event]:
         """Those of the project. What lies between them is read once, not again by everybody who waits for the next."""
-        start = self._nothing.get(after, after)
-        while batch := await self._within.events(start, limit):
+        silent = self._homes.silent(self._rights.project)
+        start = silent.past(after)
+        while batch := await self._within.events(start, max(limit, EVENTS_AT_ONCE)):
             own = await self._own(batch)
+            silent.add(after, own[0].seq - 1 if own else batch[-1].seq)
             if own:
-                return own
-            start = batch[-1].seq
-        if start > after:
-            if len(self._nothing) >= 1_000:
-                self._nothing.clear()
-            self._nothing[after] = start
+                return own[:limit]
+            start = silent.past(batch[-1].seq)
+        if start > after and await self._within.last_seq() < start:
+            # The store lost its last writes, and counts anew from before.
+            silent.forget()
         return []
 
     async def _own(self, events: list[Event]) -> list[Event]:

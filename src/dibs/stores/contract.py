@@ -722,9 +722,9 @@ class Store(Protocol):
 
     async def find(self, filter: Filter, limit: int, cursor: str | None) -> Page:
         """Newest first, as lists have them (see the module's rules). Texts are not looked for in large payloads. A
-        store may look at 10,000 tasks and then answer what it found, with a cursor. Bad cursor: Invalid, field
-        `cursor`. Tasks are numbered as they are added: those that by their numbers were added five minutes before or
-        after what `created` asks for need not be looked at."""
+        store may look at 10,000 tasks, for texts also at `MAX_TEXT_BYTES`, and then answer what it found, with a
+        cursor. Bad cursor: Invalid, field `cursor`. Tasks are numbered as they are added: those that by their numbers
+        were added five minutes before or after what `created` asks for need not be looked at."""
         ...
 
     async def find_ids(self, filter: Filter, limit: int, cursor: str | None) -> Found:
@@ -749,7 +749,8 @@ class Store(Protocol):
 
     async def dags(self, wanted: DagFilter, limit: int, before: str | None) -> Dags:
         """Dags that have a row, without tasks and edges, but with counts and costs: by id, the greatest first, those
-        below `before`. A store may look at 10,000 and then answer what it found, with the `rest`."""
+        below `before`. A store may look at 10,000 of the project and then answer what it found, with the `rest`, which
+        is the id of one of them: none of another project is ever named."""
         ...
 
     async def history(self, task_id: str) -> list[Attempt]:

@@ -383,6 +383,10 @@ class Filter(Conditions, kw_only=True, frozen=True):
     project: str = "default"
 
 
+MAX_TEXT_BYTES = 64 << 20
+"""So much is searched for texts in one go: 10,000 long payloads would take long, and a lot of memory."""
+
+
 class Found(Struct, kw_only=True):
     """The ids of some tasks that fit; `cursor` continues, as that of a page does."""
 

@@ -12,7 +12,8 @@ from dibs.errors import Invalid
 
 PATIENCE_S = 20.0
 """How long a lock of git is waited for."""
-TIMEOUT_S = 120.0
+TIMEOUT_S = 600.0
+"""How long one run of git may take: a worktree of a large repository takes minutes."""
 MERGES = (2, 38)
 """The first version of git that merges without a checkout."""
 
@@ -95,7 +96,11 @@ class Repository:
         yet begins with it. Who changes the branch at the same time is not overwritten: it is merged again."""
         ref = f"refs/heads/{branch}"
         if self.is_checked_out(branch):
-            raise GitTrouble(f"{branch} is checked out somewhere; merging would change it under somebody's hands.")
+            raise GitTrouble(
+                f"{branch} is checked out somewhere, and would change under somebody's hands; check out another branch "
+                "there, then retry the task."
+            )
+        refused = ""
         for _ in range(50):
             tip = self.commit_of(ref)
             merged = commit
@@ -103,10 +108,11 @@ class Repository:
                 merged = self.merged(tip, commit, message, our_name=branch, their_name="this work")
             try:
                 self.git("update-ref", ref, merged, tip or "")
-            except GitTrouble:
+            except GitTrouble as error:
+                refused = str(error)
                 continue
             return merged
-        raise GitTrouble(f"{branch} kept changing.")
+        raise GitTrouble(f"{branch} kept changing, or cannot be changed: {refused}")
 
 
 def repository_around(folder: str) -> Repository:

@@ -111,6 +111,7 @@ async def judge(work: Work, ending: Ending, executors: Executors) -> None:
         return
     for member in work.members:
         if member.claim.task.expects is not None and not member.over:
+            member.tree = work.tree
             member.ending = await executors.judge(member, replace(ending, judged=False, refusal=None))
 
 

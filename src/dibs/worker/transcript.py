@@ -1,12 +1,14 @@
 """What a program wrote, kept on disk while it runs: the beginning and the end, whatever there is between.
 
 A transcript is at most `MOST_BYTES` long. Its end is two files in turn: when one is full, the other begins anew; so
-at least half of `END_BYTES` is always there. What was left out is said where it was, in a line of JSON.
+at least half of `END_BYTES` is always there. What was left out is said where it was, in a line of JSON. Where the disk
+takes no more, all of it is let go: whoever writes is not to fail for that.
 """
 
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,10 +31,20 @@ class Transcript:
         self._filled = 0
         self.size = 0
         self.left_out = 0
+        self.lost: str | None = None
+        """Why nothing of it is kept."""
 
     def write(self, chunk: bytes) -> None:
         """What came next."""
         self.size += len(chunk)
+        if self.lost is None:
+            try:
+                self._write(chunk)
+            except OSError as error:
+                self.lost = error.strerror or str(error)
+                self.close()
+
+    def _write(self, chunk: bytes) -> None:
         if self._room:
             begun, chunk = chunk[: self._room], chunk[self._room :]
             self._room -= len(begun)
@@ -69,7 +81,8 @@ class Transcript:
     def close(self) -> None:
         """Let go of the files."""
         for file in (self._head, *self._tails):
-            file.close()
+            with suppress(OSError):  # what is still to be written to a full disk
+                file.close()
 
 
 def _file() -> IO[bytes]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dibs.stores.values import Usage
     from dibs.worker.app import Handler
     from dibs.worker.outcomes import Ending
+    from dibs.worker.worktrees import Tree
 
 
 class Stop(Enum):
@@ -50,7 +51,7 @@ class Work:
     `decision`: what it decided, for its completion. `artifacts`: kept, and to be told with its end if it fails.
     `over_limit`: the limit of its task that it is over. `members`: the others of its group (`together`); one of those
     has its own `ending` if it was judged by itself, and calls `forget` when it is settled by itself. `span`: its span,
-    where attempts are traced.
+    where attempts are traced. `tree`: the worktree that its agent has left and that is to be finished.
     """
 
     __slots__ = (
@@ -81,6 +82,7 @@ class Work:
         "suspended",
         "task",
         "timeout_s",
+        "tree",
         "usage",
         "usage_changed",
     )
@@ -123,6 +125,7 @@ class Work:
         self.members: Sequence[Work] = ()
         self.ending: Ending | None = None
         self.forget: Callable[[list[Work]], None] | None = None
+        self.tree: Tree | None = None
 
     def stop(self, why: Stop) -> None:
         """End this work now, from any thread. The first reason given stays; work that is over is left alone.

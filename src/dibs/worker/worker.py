@@ -372,7 +372,8 @@ class Worker:
                 ending = Completed(await handler.function(**arguments))
             else:
                 ending = await self._executors.run(work)
-            if work.claim.task.expects is not None and isinstance(ending, Completed) and not work.suspended:
+            judges = work.claim.task.expects is not None or work.tree is not None
+            if judges and isinstance(ending, Completed) and not work.suspended:
                 ending = await self._executors.judge(work, ending)
             if work.members:
                 await together.judge(work, ending, self._executors)
@@ -382,6 +383,8 @@ class Worker:
                 self._end(work, Lost())
                 raise
             ending = ending_of(error)
+        if work.tree is not None:
+            ending = await self._executors.conclude(work, ending)
         self._end(work, ending)
 
     def _end(self, work: Work, ending: Ending) -> None:

@@ -3,9 +3,11 @@
 The fence that proves an attempt also names its worktree (`.dibs/worktrees/TASK-FENCE`) and its branch
 (`dibs/TASK/FENCE`): no two attempts ever share one, and the user's checkout, index and branches are not touched.
 
-    completed --------> what is not committed is committed; the worktree goes, the branch stays, if it has anything
-    otherwise --------> the worktree stays as it is, to be looked at; if nothing was changed, both go
-    the next attempt -> what the one before left in its worktree is committed on its branch, and the worktree goes
+    the agent is done -> what is not committed is committed; commands that the output must pass run in the worktree
+    completed ---------> it is merged, if that is asked for; the worktree goes, the branch stays, if it has anything
+    otherwise ---------> the worktree stays as it is, to be looked at; if nothing was changed, both go
+    the next attempt --> what the one before left in its worktree is committed on its branch, and the worktree goes;
+                         or, if that one was done and only cut short, goes on with its worktree (`resume`)
 
 While an attempt lasts, its worker holds a lock (flock) on a file beside the worktree. A worker that was killed holds
 none: that is how its leftovers are told from somebody's work.
@@ -20,7 +22,7 @@ import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct, field
+from msgspec import Struct, ValidationError, convert, field
 
 from dibs.worker.repository import GitTrouble, MergeConflict, check_base, check_target, repository_around
 
@@ -84,6 +86,25 @@ class Worktrees:
             raise
         return tree
 
+    def resume(self, claim: Claim) -> Tree | None:
+        """The worktree of an earlier attempt whose work is done and was cut short before it was completed: `gathered`
+        already, and held again. None: there is no such attempt, somebody is still there, or its work is gone."""
+        made, kept = claim.made, _kept_in(claim)
+        if made is None or kept is None:
+            return None
+        self._prepare()
+        tree = Tree(self, claim.task.id, made.fence, (), title=claim.task.title or claim.task.type)
+        if made.folder != tree.path:
+            return None
+        with self.alone():
+            try:
+                if tree.hold_again(kept):
+                    return tree
+            except BaseException:
+                tree.let_go(gone=False)
+                raise
+        return None
+
     @contextmanager
     def alone(self) -> Iterator[None]:
         """No other worker adds, removes or merges meanwhile."""
@@ -134,13 +155,15 @@ class Worktrees:
 
 
 class Tree:
-    """The worktree of one attempt: `hold`, `add`, then `finish` or `leave`. `tidy` is for whoever comes after."""
+    """The worktree of one attempt: `hold`, `add`, `gather`, then `finish` or `leave`. `tidy` is for whoever comes
+    after, and `hold_again` for whoever goes on with it. `made` is what was gathered."""
 
     def __init__(self, worktrees: Worktrees, task_id: str, fence: int, debris: tuple[str, ...], *, title: str) -> None:
         self.path = os.path.join(worktrees.root, f"{task_id}-{fence}")
         self.branch = f"{PREFIX}/{task_id}/{fence}"
         self.start = ""
         self.earlier: list[str] = []
+        self.made: Made | None = None
         self._worktrees = worktrees
         self._repository = worktrees.repository
         self._ref = f"refs/heads/{self.branch}"
@@ -163,68 +186,116 @@ class Tree:
         assert self._lock is not None
         os.write(self._lock, _READY)
 
-    def finish(self) -> Made:
-        """Keep all that was done on the branch, merge it if that is asked for, and remove the worktree.
+    def gather(self) -> Made:
+        """The agent is done: have the branch hold all that it did. The worktree stays. Raises GitTrouble and
+        MergeConflict; then `leave` it."""
+        self.made = self._measured(self._commit())
+        return self.made
 
-        Raises GitTrouble and MergeConflict; then `leave` it.
-        """
-        repository, target = self._repository, self._worktrees.merge
-        commit = self._commit()
-        made = self._measured(commit)
-        if commit == self.start:
-            made.branch = None
-        elif target is not None:
-            with self._worktrees.alone():
-                made.merge_commit = repository.merge_into(target, commit, f"Merge {self.branch}: {self._title}")
-            made.branch, made.merged = None, target
+    @property
+    def environment(self) -> dict[str, str]:
+        """What is added to that of a program which runs in it. Some believe `PWD` more than where they are."""
+        return {"PWD": self.path, "DIBS_WORKTREE": self.path, "DIBS_BRANCH": self.branch}
+
+    @property
+    def merges(self) -> bool:
+        """Whether there is something to merge."""
+        return self._worktrees.merge is not None and self.made is not None and self.made.commit != self.start
+
+    @property
+    def is_merged(self) -> bool:
+        """Whether that has been done."""
+        return self.merges and self._merge_commit() is not None
+
+    def finish(self) -> Made:
+        """Merge what was gathered, if that is asked for, and remove the worktree. May be said again after a crash:
+        nothing is merged twice. Raises GitTrouble and MergeConflict; then `leave` it."""
+        repository, made, target = self._repository, self.made, self._worktrees.merge
+        assert made is not None
         with self._worktrees.alone():
-            repository.git("worktree", "remove", "--force", self.path)
-            if made.branch is None:
+            if made.commit == self.start:
+                made.branch = None
+            elif target is not None:
+                made.merge_commit = self._merge_commit() or repository.merge_into(
+                    target, made.commit, f"Merge {self.branch}: {self._title}"
+                )
+                made.branch, made.merged = None, target
+            if os.path.isdir(self.path):
+                repository.git("worktree", "remove", "--force", self.path)
+            if made.branch is None and repository.commit_of(self._ref) is not None:
                 repository.git("branch", "-D", self.branch)
-        self.let_go(gone=True)
+            self.let_go(gone=True)
         return made
 
     def leave(self) -> str | None:
         """The attempt did not complete: keep the worktree as it is, to be looked at; its path. None: nothing was
         changed in it, and it is gone."""
-        repository = self._repository
         try:
-            ends = {repository.git("rev-parse", "HEAD", folder=self.path), repository.git("rev-parse", self._ref)}
-            untouched = ends == {self.start} and not self._is_changed()
-        except GitTrouble:
-            untouched = False
-        if untouched:
             with self._worktrees.alone():
-                self._drop()
-        self.let_go(gone=untouched)
+                untouched = self._is_untouched()
+                if untouched:
+                    self._drop()
+                self.let_go(gone=untouched)
+        finally:
+            self.let_go(gone=False)
         return None if untouched else self.path
+
+    def hold_again(self, made: Made) -> bool:
+        """Go on with what an attempt had gathered; False if that cannot be. Its worktree may be gone: then it was about
+        to be finished, and is made again unless it has been merged."""
+        if not self._hold_if_free(os.O_CREAT):
+            return False
+        self.start, self.made, self.earlier = made.base, made, made.earlier
+        if self.is_merged:
+            return True
+        tip = self._repository.commit_of(self._ref)
+        if tip is None and made.commit == made.base:
+            self._repository.git("branch", "--no-track", self.branch, made.base)
+        elif tip != made.commit:
+            self.let_go(gone=False)
+            return False
+        if not os.path.isdir(self.path):
+            self._repository.asked("worktree", "prune")
+            self._repository.git("worktree", "add", "--quiet", self.path, self.branch)
+        assert self._lock is not None
+        os.pwrite(self._lock, _READY, 0)
+        return True
 
     def tidy(self) -> None:
         """Commit what is left here on the branch and remove the worktree, unless somebody works here. What git cannot
         read stays as it is."""
-        try:
-            self._lock = os.open(f"{self.path}.lock", os.O_RDWR)
-        except FileNotFoundError:
+        if not self._hold_if_free():
             return
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.let_go(gone=False)
-            return
+        assert self._lock is not None
         gone = True
-        if not os.path.isdir(self.path) or os.read(self._lock, len(_READY)) != _READY:
+        if os.read(self._lock, len(_READY)) != _READY:
             # Its worker died before any agent was here.
             self._drop()
         else:
             try:
-                self._unlock_index()
-                self._commit()
-                self._repository.git("worktree", "remove", "--force", self.path)
-                if self._is_elsewhere():
+                if os.path.isdir(self.path):
+                    self._unlock_index()
+                    self._commit()
+                    self._repository.git("worktree", "remove", "--force", self.path)
+                # Else its worker died when it had just removed it: what was done is on the branch.
+                if self._repository.commit_of(self._ref) is not None and self._is_elsewhere():
                     self._repository.asked("branch", "-D", self.branch)
             except (GitTrouble, MergeConflict):
                 gone = False
         self.let_go(gone=gone)
+
+    def _hold_if_free(self, more: int = 0) -> bool:
+        """Hold one that was made before, unless somebody works there. To be asked by one alone: who removes the file
+        of the lock does so alone."""
+        try:
+            self._lock = os.open(f"{self.path}.lock", os.O_RDWR | more, 0o644)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except FileNotFoundError:
+            return False
+        except BlockingIOError:
+            self.let_go(gone=False)
+            return False
+        return True
 
     def let_go(self, *, gone: bool) -> None:
         """Nobody works here any more."""
@@ -258,9 +329,31 @@ class Tree:
         git("update-ref", self._ref, head, tip)
         return head
 
+    def _merge_commit(self) -> str | None:
+        """The commit with which this work came to the branch that it is merged into; None if it is not there."""
+        repository, made, target = self._repository, self.made, self._worktrees.merge
+        tip = repository.commit_of(f"refs/heads/{target}")
+        if made is None or tip is None or not repository.contains(tip, made.commit):
+            return None
+        since = ("rev-list", "--first-parent", "--min-parents=2", "--parents", f"{made.commit}..{tip}")
+        for line in repository.git(*since).splitlines():
+            merge, _, *others = line.split()
+            if made.commit in others:
+                return merge
+        return made.commit  # the branch began with it
+
     def _is_changed(self) -> bool:
         status = ("status", "--porcelain", "--untracked-files=normal")
         return self._repository.git(*status, *self._paths(), folder=self.path) != ""
+
+    def _is_untouched(self) -> bool:
+        """Whether everything is as it was in the beginning. What git cannot read is not."""
+        git = self._repository.git
+        try:
+            ends = {git("rev-parse", "HEAD", folder=self.path), git("rev-parse", self._ref)}
+            return ends == {self.start} and not self._is_changed()
+        except GitTrouble:
+            return False
 
     def _is_amid(self) -> bool:
         if self._repository.git("diff", "--name-only", "--diff-filter=U", folder=self.path):
@@ -323,6 +416,16 @@ def _fence_of(name: str, task_id: str) -> int | None:
         return None
     rest = name.removesuffix(".lock").removeprefix(f"{task_id}-")
     return int(rest) if rest.isdigit() else None
+
+
+def _kept_in(claim: Claim) -> Made | None:
+    """What an attempt before this one had gathered, as its output tells it."""
+    output = None if claim.made is None else claim.made.output
+    worktree = output.get("worktree") if isinstance(output, dict) else None
+    try:
+        return convert(worktree, Made) if isinstance(worktree, dict) else None
+    except ValidationError:
+        return None
 
 
 def _commit_in(output: Any) -> str | None:

@@ -41,6 +41,10 @@ class Actor:
         """A line of about 64 KiB that means little."""
         raise NotImplementedError
 
+    def short_line(self) -> bytes:
+        """A few words of its answer."""
+        raise NotImplementedError
+
 
 def put(line: str) -> None:
     """One line of output, at once."""
@@ -80,6 +84,9 @@ def play(actor: Actor, prompt: str) -> None:
         case "flood":
             _flood(actor.long_line(), int(argument or 0))
             actor.works()
+            actor.answers("said a lot")
+        case "chatter":
+            _flood(actor.short_line(), int(argument or 0))
             actor.answers("said a lot")
         case "one_long_line":
             _flood(b"x" * 65_536, int(argument or 0))

@@ -51,6 +51,9 @@ class Aider(Actor):
     def long_line(self) -> bytes:
         return b"x" * 65_000 + b"\n"
 
+    def short_line(self) -> bytes:
+        return b"It goes on and on.\n"
+
 
 if __name__ == "__main__":
     needs(ARGUMENTS, "--yes-always", "--no-pretty", "--no-stream", "--message-file")

@@ -52,6 +52,10 @@ class Gemini(Actor):
         event = {"type": "tool_result", "tool_id": "t1", "status": "success", "output": "x" * 65_000}
         return json.dumps(event).encode() + b"\n"
 
+    def short_line(self) -> bytes:
+        event = {"type": "message", "role": "assistant", "content": "on and on ", "delta": True}
+        return json.dumps(event).encode() + b"\n"
+
     def _result(self, **said: Any) -> None:
         tokens = {"total_tokens": 2072, "input_tokens": 2002, "output_tokens": 70, "cached": 1900, "input": 102}
         stats = {**tokens, "duration_ms": 5, "tool_calls": 1, "models": {"gemini-2.5-pro": tokens}}

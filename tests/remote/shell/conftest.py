@@ -12,6 +12,7 @@ from tests.cli.conftest import dibs as dibs
 from tests.cli.conftest import shell as shell
 from tests.cli.conftest import snapshot as snapshot
 from tests.cli.conftest import terminal as terminal
+from tests.servers.quick import sqlite_file
 from tests.servers.serving import SECRET
 from tests.servers.threaded import threaded
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 @pytest.fixture
 def url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A server on a fresh store for each test; what processes see as `$DIBS_URL`."""
-    with threaded(f"sqlite:{tmp_path / 'work.db'}") as where:
+    with threaded(f"sqlite:{sqlite_file(tmp_path / 'work.db')}") as where:
         monkeypatch.setenv("DIBS_URL", where)
         monkeypatch.setenv("DIBS_TOKEN", SECRET)
         monkeypatch.delenv("NO_COLOR", raising=False)

@@ -19,3 +19,13 @@ export function parseExact(text: string): unknown {
 export function stringifyExact(value: unknown, indent?: number): string {
   return stringify(value, undefined, indent) ?? "null";
 }
+
+/** What a text says, and why it is no JSON, if it is none. */
+export function readExact(text: string): { value: unknown; fault: string | null } {
+  try {
+    return { value: parseExact(text), fault: null };
+  } catch (error) {
+    const why = error instanceof Error ? `: ${error.message.replace(/\.$/, "")}` : "";
+    return { value: undefined, fault: `This is not JSON${why}.` };
+  }
+}

@@ -1,3 +1,3 @@
 export * from "./client";
-export { LosslessNumber, parseExact, stringifyExact } from "./exact";
+export { LosslessNumber, parseExact, readExact, stringifyExact } from "./exact";
 export * from "./queries";

@@ -128,6 +128,7 @@ export const ROLES = {
   "PUT /v1/breakers/{type}": ["admin"],
   "PUT /v1/budgets/{scope}": ["admin"],
   "PUT /v1/escalations": ["admin"],
+  "PUT /v1/hooks/{name}": ["admin"],
   "PUT /v1/rates/{type}": ["admin"],
   "PUT /v1/schedules/{name}": ["admin","orchestrator"],
   "PUT /v1/slots": ["admin"],

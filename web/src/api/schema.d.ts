@@ -817,7 +817,8 @@ export interface paths {
         };
         /** One hook; without its secret. */
         get: operations["get_hook_hooks"];
-        put?: never;
+        /** Change where and of what a hook tells; its kind, its secret and how far it is stay. */
+        put: operations["set_hook_hooks"];
         post?: never;
         /** Forget a hook; nothing more is sent. */
         delete: operations["remove_hook_hooks"];
@@ -1863,7 +1864,7 @@ export interface paths {
         };
         /** A trigger, with where it stands and without secrets. */
         get: operations["get_trigger_triggers"];
-        /** Make a task or a dag when something happens; its secrets are in this answer only. */
+        /** Make a task or a dag when something happens; new secrets are in this answer only. */
         put: operations["add_trigger_triggers"];
         post?: never;
         /** Forget a trigger; what it made stays. */
@@ -3656,6 +3657,15 @@ export interface components {
             dag?: string | null;
             ladder: Record<string, never>[];
             type?: string | null;
+        };
+        /** SetHookRequest */
+        SetHookRequest: {
+            agent?: string | null;
+            dag?: string | null;
+            events?: string[] | string | null;
+            source?: string | null;
+            task?: string | null;
+            url: string;
         };
         /** SetPriorityFoundRequest */
         SetPriorityFoundRequest: {
@@ -6254,6 +6264,46 @@ export interface operations {
             503: components["responses"]["503"];
         };
     };
+    set_hook_hooks: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The version (ETag) that you have seen; if it is another now: 412. */
+                "If-Match"?: string;
+            };
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetHookRequest"];
+            };
+        };
+        responses: {
+            /** @description Change where and of what a hook tells; its kind, its secret and how far it is stay. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Hook"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            412: components["responses"]["412"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
     remove_hook_hooks: {
         parameters: {
             query?: never;
@@ -8730,7 +8780,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Make a task or a dag when something happens; its secrets are in this answer only. */
+            /** @description Make a task or a dag when something happens; new secrets are in this answer only. */
             200: {
                 headers: {
                     [name: string]: unknown;

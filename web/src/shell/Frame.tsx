@@ -14,6 +14,7 @@ import {
   X,
 } from "lucide-react";
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from "react";
+import { patiently } from "../api/patiently";
 import { onAnswer, useAbout, useDeadLetters, useInbox } from "../api";
 import { ROLES } from "../api/roles";
 import { useLive, useLiveQueries } from "../live";
@@ -24,7 +25,7 @@ import { GROUPS, type Place } from "./screens";
 import { logOut } from "./session";
 import { setTheme, useTheme } from "./theme";
 
-const Palette = lazy(() => import("./Palette"));
+const Palette = lazy(patiently(() => import("./Palette")));
 
 export function Frame() {
   const { pathname } = useLocation();

@@ -1,7 +1,8 @@
 // A small picture of how much there was in each minute; the numbers are in its name, for those who do not see it.
 import { lazy, Suspense } from "react";
+import { patiently } from "../api/patiently";
 
-const Canvas = lazy(() => import("./SparklineCanvas"));
+const Canvas = lazy(patiently(() => import("./SparklineCanvas")));
 
 export type SparklineProps = { values: (number | null)[]; label: string; width?: number; height?: number };
 

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
 import { useShownTheme } from "../shell/theme";
 
 /** The bars of a sparkline, drawn by uPlot. Only numbers come in here. */

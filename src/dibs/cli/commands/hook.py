@@ -27,11 +27,10 @@ def _name(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="the hook")
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", help="what it is called here")
+def _place(parser: ArgumentParser) -> None:
+    """Where to tell, and of what."""
     # The option that every command has is already called --url.
     parser.add_argument("to", metavar="URL", help="https://…, or mailto:somebody@example.com")
-    parser.add_argument("--kind", metavar="K", help="cloudevents (default), slack or email")
     parser.add_argument(
         "--on",
         metavar="EVENTS",
@@ -43,6 +42,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--dag", metavar="ID", help="only what happens in this dag")
     parser.add_argument("--agent", metavar="A", help="only what this agent does")
     parser.add_argument("--source", metavar="REF", help="what events say they come from; default /dibs/PROJECT")
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="what it is called here")
+    _place(parser)
+    parser.add_argument("--kind", metavar="K", help="cloudevents (default), slack or email")
     parser.add_argument("--after", metavar="SEQ", type=whole, help="also what happened after this event; default now")
 
 
@@ -50,6 +55,17 @@ def add(args: Namespace) -> int:
     options = given(args, "kind", "events", "task", "dag", "agent", "source", "after")
     with opened(args) as queue:
         return _told(args, queue.add_hook(args.name, args.to, **options))
+
+
+def set_arguments(parser: ArgumentParser) -> None:
+    _name(parser)
+    _place(parser)
+
+
+def set_(args: Namespace) -> int:
+    with opened(args) as queue:
+        options = given(args, "events", "task", "dag", "agent", "source")
+        return _told(args, queue.set_hook(args.name, args.to, **options))
 
 
 def ls(args: Namespace) -> int:
@@ -225,6 +241,13 @@ COMMANDS = {
         " signatures of Standard Webhooks, as a message to a chat like Slack, or as mail. The secret is printed once.",
         example="dibs hook add ci https://ci.example.com/dibs --on task.completed,dag.failed\n"
         "dibs hook add oncall mailto:oncall@example.com --kind email",
+    ),
+    "hook set": Command(
+        set_arguments,
+        set_,
+        about="What is not given is as for a new one. Its kind and secret stay; what was not delivered goes to the new"
+        " place, at once.",
+        example="dibs hook set ci https://ci.example.com/v2/dibs --on task.completed",
     ),
     "hook ls": Command(
         no_arguments,

@@ -37,6 +37,7 @@ def init(args: Namespace) -> int:
     # Somebody who keeps the tasks elsewhere needs no store here.
     stores = args.url is None and "DIBS_URL" not in os.environ
     if stores and not os.path.exists(os.path.join(root, project.STORE)):
+        project.must_be_writable(root, project.STORE)
         changes.append(project.Change(project.STORE, "created"))
     if not dry:
         project.apply(root, changes)

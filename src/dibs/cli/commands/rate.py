@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from dibs.cli.byname import by_name
 from dibs.cli.connecting import looked_into, opened
 from dibs.cli.output import on_terminal, print_json
 from dibs.cli.parsing import Command, given, whole
-from dibs.cli.steering import by_name
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace

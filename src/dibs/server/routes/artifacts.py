@@ -30,6 +30,7 @@ class Download(ASGIResponse):
             headers={
                 "content-length": str(opened.size),
                 "etag": f'"{opened.digest}"',
+                "cache-control": "no-store",
                 # Other people's bytes are never shown as a page of ours.
                 "content-disposition": "attachment",
                 "x-content-type-options": "nosniff",

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from dibs.coalescing import with_groups
+from dibs.drafting import Planned
 from dibs.errors import Denied, DibsError, Invalid
 from dibs.model.claim import Claim, Claims, Settled
 from dibs.model.ended import COMPLETED, FAILED, RELEASED, Ended
+from dibs.model.role import Role
+from dibs.model.task import NewTask
 from dibs.requests import MAX_WAIT_S, raised
 from dibs.rules import validation
-from dibs.rules.access import claimable
+from dibs.rules.access import claimable, named
 from dibs.server import given as givens
 from dibs.server.admitting import secret_of
 from dibs.server.authority import rights_of
@@ -137,11 +140,18 @@ async def renew_many(asking: Asking, renewals: Any) -> list[News | DibsError]:
 
 async def spawn_below(asking: Asking, task_id: str, fence: Any, tasks: Any, used: Any = None, **given: Any) -> Spawned:
     held = asking.claim_of(task_id, fence)
-    specs = givens.tasks(tasks)
-    if any(not hasattr(spec, "dag") for spec in specs):
-        raise Invalid("spawned tasks get their ids here; leave id out.", field="id")
-    found = await asking.queue.spawn_below(held, specs, used=givens.usage(used), **given)  # type: ignore[arg-type]
+    specs = [_of_the_caller(asking, spec) for spec in givens.tasks(tasks)]
+    found = await asking.queue.spawn_below(held, specs, used=givens.usage(used), **given)
     return Spawned(tasks=found.tasks, existing=found.existing, suspended=found.suspended)
+
+
+def _of_the_caller(asking: Asking, spec: NewTask | Planned) -> NewTask:
+    """A task that is to be spawned. What an agent says of who made it, it says of itself."""
+    if isinstance(spec, Planned):
+        raise Invalid("spawned tasks get their ids here; leave id out.", field="id")
+    if spec.created_by is not None and asking.caller.role is Role.AGENT:
+        spec.created_by = named(rights_of(asking.caller), validation.text(spec.created_by, "created_by"))
+    return spec
 
 
 async def ask_under(asking: Asking, task_id: str, fence: Any, used: Any = None, **given: Any) -> AskedOf:

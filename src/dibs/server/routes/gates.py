@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from dibs.errors import NotFound
-from dibs.server.handling import router_of
+from dibs.server.handling import in_their_name, router_of
 from dibs.server.versions import edited, looked_at
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ async def _rate(asking: Asking, given: dict[str, Any]) -> TypeRate:
 router = router_of(
     "gates",
     {
+        "pause": in_their_name,
         "get_breaker": looked_at(_breaker),
         "set_breaker": edited(_breaker),
         "get_rate": looked_at(_rate),

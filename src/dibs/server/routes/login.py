@@ -36,7 +36,7 @@ async def log_in(request: Request[Any, Any, Any]) -> Response[dict[str, str]]:
     """Takes `{"token": …}` or `{"once": …}` from the dashboard's own page, and sets the cookie."""
     scope: Any = request.scope
     desk: Desk = request.app.state.desk
-    cookies.refuse_others(scope)
+    await _refuse_others(desk, scope, "log_in")
     given = await _given(request)
     try:
         if "once" in given:
@@ -59,13 +59,20 @@ async def log_out(request: Request[Any, Any, Any]) -> Response[None]:
     """From the dashboard's own page. A token that was made for this browser ends, too."""
     scope: Any = request.scope
     desk: Desk = request.app.state.desk
-    cookies.refuse_others(scope)
+    await _refuse_others(desk, scope, "log_out")
     secret = cookies.secret_of(scope)
     caller = None if secret is None else await desk.authority.identify(secret)
     if caller is not None:
         await logins.leave(desk.queues.whole, caller.token_id)
         await desk.authority.record(caller, "log_out", "/logout", "done")
     return Response(None, status_code=204, headers={**_NO_STORE, "Set-Cookie": cookies.taken(scope)})
+
+
+async def _refuse_others(desk: Desk, scope: Any, act: str) -> None:
+    """What a page of another site made a browser send is refused, and that is recorded."""
+    if not cookies.is_own(scope):
+        await desk.authority.record(None, act, scope["path"], "wrong_origin")
+        cookies.refuse_others(scope)
 
 
 async def _given(request: Request[Any, Any, Any]) -> dict[str, Any]:

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from dibs.server.handling import router_of
+from dibs.server.handling import in_their_name, router_of
 
-router = router_of("questions")
+router = router_of("questions", {"answer": in_their_name})

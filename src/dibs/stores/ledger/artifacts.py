@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dibs.model.artifact import Artifact
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
 
 
 def put(state: State, task_id: str, fence: int, artifact: Artifact) -> Artifact:

@@ -13,12 +13,13 @@ from dibs.model.status import Outcome, Status
 from dibs.rules import questions
 from dibs.stores import refusals
 from dibs.stores.ledger import cascade, moving
+from dibs.stores.ledger.records import Inquiry
 from dibs.stores.ledger.snapshots import decoded, instant
-from dibs.stores.ledger.state import Inquiry
 from dibs.stores.values import Asked
 
 if TYPE_CHECKING:
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import Ask
 
 

@@ -9,7 +9,7 @@ from dibs.rules.access import at_home
 
 if TYPE_CHECKING:
     from dibs.rules.breaker import Override, Record, Settings
-    from dibs.stores.ledger.state import Record as TaskRecord
+    from dibs.stores.ledger.records import Record as TaskRecord
     from dibs.stores.ledger.state import State
     from dibs.stores.values import Settlement
 

@@ -9,7 +9,7 @@ from dibs.model.instants import seconds, to_micros
 from dibs.model.status import Status
 from dibs.rules import budgets as rules
 from dibs.rules import windows
-from dibs.stores.ledger.state import BudgetRecord
+from dibs.stores.ledger.records import BudgetRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from dibs.model.attempt import Attempt
     from dibs.model.views import Budget
     from dibs.rules.windows import Window
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import LaneKey
 
     Name = tuple[str, str]

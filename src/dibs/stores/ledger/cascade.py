@@ -16,7 +16,8 @@ from dibs.stores.ledger import dags, moving
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from dibs.stores.ledger.state import DagRecord, Record, State
+    from dibs.stores.ledger.records import DagRecord, Record
+    from dibs.stores.ledger.state import State
 
 LIMIT = 500
 

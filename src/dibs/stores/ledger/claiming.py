@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
     from dibs.rules.closing import Ways
     from dibs.stores.ledger.order import Order
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import ClaimRequest, LaneKey
 
 

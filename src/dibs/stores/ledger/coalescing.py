@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from dibs.model.claim import Claim
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
 
 
 def take_others(

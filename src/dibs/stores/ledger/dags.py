@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from dibs.model.status import DagStatus, Status
 from dibs.rules import graph
-from dibs.stores.ledger.state import DagRecord
+from dibs.stores.ledger.records import DagRecord
 
 if TYPE_CHECKING:
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
 
 FINAL = frozenset({DagStatus.COMPLETED, DagStatus.FAILED, DagStatus.CANCELLED})
 

@@ -18,8 +18,8 @@ from dibs.rules.usage import plus
 from dibs.stores import refusals
 from dibs.stores.ledger import dags, moving, reviving
 from dibs.stores.ledger.finding import contains
+from dibs.stores.ledger.records import Inquiry
 from dibs.stores.ledger.snapshots import decoded, task_of
-from dibs.stores.ledger.state import Inquiry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from dibs.model.task import Task
     from dibs.rules.review import Ruling
     from dibs.stores.deadletters import DeadFilter
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
 
 
 def groups(state: State, wanted: DeadFilter) -> list[DeadGroup]:

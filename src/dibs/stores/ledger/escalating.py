@@ -12,11 +12,12 @@ from dibs.model.instants import from_micros, seconds
 from dibs.rules import escalation
 from dibs.stores import refusals
 from dibs.stores.ledger import moving
-from dibs.stores.ledger.state import Inquiry
+from dibs.stores.ledger.records import Inquiry
 
 if TYPE_CHECKING:
     from dibs.model.escalation import Rung
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import LaneKey, Settlement
 
 

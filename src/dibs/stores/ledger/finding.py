@@ -8,11 +8,12 @@ from dibs.errors import Invalid
 from dibs.model.views import Page
 from dibs.rules import large
 from dibs.stores.ledger.snapshots import listed
-from dibs.stores.values import Found
+from dibs.stores.values import MAX_TEXT_BYTES, Found
 
 if TYPE_CHECKING:
     from dibs.rules.query import Range
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import Filter
 
 MAX_LOOKED_AT = 10_000
@@ -35,11 +36,14 @@ def _found(state: State, filter: Filter, limit: int, cursor: str | None) -> tupl
     before = _number_of(cursor)
     found: list[Record] = []
     last = before
+    searched = 0
     for looked_at, record in enumerate(state.newest_first(before)):
         matches = _matches(record, filter)
-        if looked_at >= MAX_LOOKED_AT or (matches and len(found) >= limit):
+        if looked_at >= MAX_LOOKED_AT or searched > MAX_TEXT_BYTES or (matches and len(found) >= limit):
             return found, f"{_CURSOR}{last:.0f}"
         last = record.number
+        if filter.text or filter.not_text:
+            searched += min(large.size_of(record.payload), large.LARGE_BYTES)
         if matches:
             found.append(record)
     return found, None

@@ -14,8 +14,8 @@ from dibs.model.status import ENDED_BADLY, DagStatus, Outcome, Status
 from dibs.rules import graph
 from dibs.stores import refusals
 from dibs.stores.ledger import asking, budgets, dags, escalating, journal, linking, moving
+from dibs.stores.ledger.records import DagRecord, Record
 from dibs.stores.ledger.snapshots import task_of
-from dibs.stores.ledger.state import DagRecord, Record
 from dibs.stores.values import Dependency, Draft, Entry, Inserted
 
 if TYPE_CHECKING:

@@ -11,7 +11,8 @@ from dibs.stores import refusals
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import Entry
 
 MAX_LOG_LINES = 1000

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dibs.model.task import Task
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import Dependency
 
 

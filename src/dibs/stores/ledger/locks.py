@@ -12,7 +12,8 @@ from dibs.rules.budgets import PREFIX
 from dibs.stores.ledger import budgets
 
 if TYPE_CHECKING:
-    from dibs.stores.ledger.state import LockRecord, Record, State
+    from dibs.stores.ledger.records import LockRecord, Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import LaneKey
 
 

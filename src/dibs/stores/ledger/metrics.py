@@ -13,7 +13,8 @@ from dibs.rules.usage import is_unpriced, plus
 
 if TYPE_CHECKING:
     from dibs.model.metrics import Metrics
-    from dibs.stores.ledger.state import Ending, Record, State
+    from dibs.stores.ledger.records import Ending, Record
+    from dibs.stores.ledger.state import State
 
 
 class _Group(Struct):

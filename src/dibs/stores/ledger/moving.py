@@ -12,14 +12,15 @@ from dibs.model.status import Outcome, Status
 from dibs.rules import lifecycle, priority, questions
 from dibs.rules.usage import plus
 from dibs.stores.ledger import budgets, dags, locks
-from dibs.stores.ledger.state import Ending
+from dibs.stores.ledger.records import Ending
 from dibs.stores.values import BY_DUTY
 
 if TYPE_CHECKING:
     from typing import Any
 
     from dibs.model.claim import Settled
-    from dibs.stores.ledger.state import Edge, Inquiry, Record, State
+    from dibs.stores.ledger.records import Edge, Inquiry, Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import Usage
 
 

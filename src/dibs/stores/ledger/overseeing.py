@@ -15,17 +15,20 @@ from dibs.stores.overseen import Dags, Ends
 
 if TYPE_CHECKING:
     from dibs.model.attempt import Attempt
-    from dibs.stores.ledger.state import DagRecord, Record, State
+    from dibs.stores.ledger.records import DagRecord, Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.overseen import DagFilter
 
 MAX_LOOKED_AT = 10_000
 
 
 def dags(state: State, wanted: DagFilter, limit: int, before: str | None) -> Dags:
-    """Rows of dags that fit, without tasks and edges, by id, the greatest first."""
+    """Rows of dags that fit, without tasks and edges, by id, the greatest first. Other projects' do not count, and are
+    never named as the place to go on from."""
     found: list[DagRecord] = []
     last = before
-    for looked_at, dag in enumerate(state.newest_dags(before)):
+    own = (dag for dag in state.newest_dags(before) if dag.project == wanted.project)
+    for looked_at, dag in enumerate(own):
         matches = _matches(dag, wanted)
         if looked_at >= MAX_LOOKED_AT or (matches and len(found) >= limit):
             return Dags(items=[_shown(state, each) for each in found], rest=last)
@@ -36,10 +39,8 @@ def dags(state: State, wanted: DagFilter, limit: int, before: str | None) -> Dag
 
 
 def _matches(dag: DagRecord, wanted: DagFilter) -> bool:
-    return (
-        dag.project == wanted.project
-        and (wanted.status is None or dag.status in wanted.status)
-        and (wanted.text is None or wanted.text.lower() in (dag.title or "").lower())
+    return (wanted.status is None or dag.status in wanted.status) and (
+        wanted.text is None or wanted.text.lower() in (dag.title or "").lower()
     )
 
 

@@ -12,7 +12,8 @@ from dibs.rules.access import at_home
 
 if TYPE_CHECKING:
     from dibs.rules.providers import Backoff
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import LaneKey, Settlement
 
 

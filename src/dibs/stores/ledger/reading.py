@@ -13,14 +13,15 @@ from dibs.model.status import Status
 from dibs.model.views import Lane, Stats
 from dibs.rules import graph, priority
 from dibs.stores.ledger import asking, budgets, dags, locks, registry, snapshots
+from dibs.stores.ledger.records import DagRecord
 from dibs.stores.ledger.snapshots import instant, listed
-from dibs.stores.ledger.state import DagRecord
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from dibs.model.task import Task
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import LaneKey
 
 _DAY_S = 86_400.0

@@ -11,7 +11,8 @@ from dibs.stores.values import Offer
 if TYPE_CHECKING:
     from dibs.model.views import Agent
     from dibs.stores.agents import Known, Registration
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import ClaimRequest
 
 

@@ -15,7 +15,8 @@ from dibs.stores.ledger.snapshots import task_of
 
 if TYPE_CHECKING:
     from dibs.model.task import Task
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
 
 
 def revive(

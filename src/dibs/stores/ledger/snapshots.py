@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from dibs.model.attempt import Attempt
     from dibs.model.task import Task
-    from dibs.stores.ledger.state import Inquiry, Record, State
+    from dibs.stores.ledger.records import Inquiry, Record
+    from dibs.stores.ledger.state import State
 
 _decode = msgspec.json.decode
 SHOWN_ATTEMPTS = 10

@@ -25,6 +25,7 @@ from dibs.stores.ledger import (
     inserting,
     journal,
     linking,
+    loading,
     locks,
     metrics,
     overseeing,
@@ -36,6 +37,7 @@ from dibs.stores.ledger import (
     reviving,
     settling,
     timing,
+    unloading,
     validating,
 )
 from dibs.stores.ledger import slots as type_slots
@@ -414,16 +416,16 @@ class LedgerStore(ABC):
         return await self._look(carrying.census)
 
     async def carry_out(self, after: int, limit: int, *, live: bool = False) -> Cargo:
-        return await self._look(lambda state: carrying.carry_out(state, after, limit, live=live))
+        return await self._look(lambda state: loading.carry_out(state, after, limit, live=live))
 
     async def carry_out_named(self, ids: Sequence[str]) -> Cargo:
-        return await self._look(lambda state: carrying.carry_out_named(state, ids))
+        return await self._look(lambda state: loading.carry_out_named(state, ids))
 
     async def carry_settings(self) -> CarriedSettings:
-        return await self._look(carrying.settings)
+        return await self._look(loading.settings)
 
     async def carry_in(self, cargo: Cargo, *, forget: Sequence[str] = (), standing: Standing | None = None) -> None:
-        await self._anyway(lambda state: carrying.carry_in(state, cargo, forget, standing))
+        await self._anyway(lambda state: unloading.carry_in(state, cargo, forget, standing))
 
     async def carry_in_settings(self, settings: CarriedSettings) -> None:
-        await self._anyway(lambda state: carrying.carry_in_settings(state, settings))
+        await self._anyway(lambda state: unloading.carry_in_settings(state, settings))

@@ -14,7 +14,8 @@ from dibs.stores.values import Expired
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
 
 _PRUNED = frozenset({Status.COMPLETED, Status.CANCELLED})
 

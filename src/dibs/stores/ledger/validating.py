@@ -11,7 +11,8 @@ from dibs.stores import refusals
 
 if TYPE_CHECKING:
     from dibs.model.claim import Settled
-    from dibs.stores.ledger.state import Record, State
+    from dibs.stores.ledger.records import Record
+    from dibs.stores.ledger.state import State
     from dibs.stores.values import Settlement
 
 

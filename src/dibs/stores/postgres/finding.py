@@ -12,7 +12,7 @@ from dibs.errors import Invalid
 from dibs.model.ids import dag_of
 from dibs.model.views import Page
 from dibs.stores.postgres.rows import decode_tasks, filled
-from dibs.stores.values import Found
+from dibs.stores.values import MAX_TEXT_BYTES, Found
 
 if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _CURSOR = "before-"
 _FIND = "SELECT whole, ids, rest FROM dibs.find($1, $2, $3, $4)"
+
+MAX_PATTERN_CHARS = 16
+"""The database tries a pattern at every letter: a long one, on payloads made for it, would keep it busy for hours."""
 
 _encode = msgspec.json.Encoder().encode
 
@@ -61,6 +64,8 @@ def _wanted(filter: Filter) -> str:
         told["alone"] = alone_in(filter.dag)
     if filter.tag:
         told["written"] = [_encode(tag).decode() for tag in filter.tag]
+    if filter.text or filter.not_text:
+        told["bytes"] = MAX_TEXT_BYTES
     told.pop("not_text", None)
     if told.pop("text", None):
         likes, capitals, smalls = zip(*(pattern(text.lower()) for text in filter.text), strict=True)
@@ -77,10 +82,10 @@ def alone_in(dag_id: str) -> list[str]:
 
 def pattern(text: str) -> tuple[str, str, str]:
     """A LIKE pattern that fits whatever contains this small text, written as JSON or not; and the letters that the
-    database, which knows only ASCII ones, must be told to make small."""
+    database, which knows only ASCII ones, must be told to make small. Of a long text its beginning will do."""
     parts = ["%"]
     small: dict[str, str] = {}
-    for letter in text:
+    for letter in text[:MAX_PATTERN_CHARS]:
         if letter in '"\\' or not letter.isprintable():
             # Escaped in JSON, one way or another.
             parts.append("%")

@@ -25,6 +25,7 @@ from dibs.stores.postgres import (
     inserting,
     journal,
     linking,
+    loading,
     locks,
     metrics,
     overseeing,
@@ -38,6 +39,7 @@ from dibs.stores.postgres import (
     settling,
     timing,
     typeslots,
+    unloading,
     validating,
 )
 from dibs.stores.postgres.address import Address
@@ -415,19 +417,19 @@ class PostgresStore:
         return await carrying.census(self._engine)
 
     async def carry_out(self, after: int, limit: int, *, live: bool = False) -> Cargo:
-        return await carrying.carry_out(self._engine, after, limit, live=live)
+        return await loading.carry_out(self._engine, after, limit, live=live)
 
     async def carry_out_named(self, ids: Sequence[str]) -> Cargo:
-        return await carrying.carry_out_named(self._engine, ids)
+        return await loading.carry_out_named(self._engine, ids)
 
     async def carry_settings(self) -> CarriedSettings:
-        return await carrying.settings(self._engine)
+        return await loading.settings(self._engine)
 
     async def carry_in(self, cargo: Cargo, *, forget: Sequence[str] = (), standing: Standing | None = None) -> None:
-        await carrying.carry_in(self._engine, cargo, forget, standing)
+        await unloading.carry_in(self._engine, cargo, forget, standing)
 
     async def carry_in_settings(self, settings: CarriedSettings) -> None:
-        await carrying.carry_in_settings(self._engine, settings)
+        await unloading.carry_in_settings(self._engine, settings)
 
     # Waiting and living
 

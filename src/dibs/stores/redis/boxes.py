@@ -9,7 +9,7 @@ import msgspec
 
 from dibs.model.status import DagStatus, Status
 from dibs.rules.windows import Window
-from dibs.stores.ledger.state import BudgetRecord, DagRecord, LockRecord
+from dibs.stores.ledger.records import BudgetRecord, DagRecord, LockRecord
 from dibs.stores.redis.layout import encode, text, truth, written
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from dibs.stores.redis.tasks import cost_fields
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from dibs.stores.ledger.state import Record
+    from dibs.stores.ledger.records import Record
     from dibs.stores.redis.working import Working
 
 SHOWN = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from dibs.stores.ledger.state import Edge
+from dibs.stores.ledger.records import Edge
 from dibs.stores.redis.derived import Derived
 from dibs.stores.redis.tables import as_dict
 

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING
 
 from dibs.model.ids import alone_in, dag_of
-from dibs.stores.ledger.state import Record
+from dibs.stores.ledger.records import Record
 from dibs.stores.redis.derived import Derived
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from dibs.model.review import Review
 from dibs.model.status import FINAL, Outcome, Status
 from dibs.model.task import Task
 from dibs.rules import questions, review
-from dibs.stores.ledger.state import Ending, Inquiry, Record, time_over_at
+from dibs.stores.ledger.records import Ending, Inquiry, Record, time_over_at
 from dibs.stores.specs import spec_of
 from dibs.stores.values import Entry, LaneKey, Usage
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from dibs.stores.ledger.state import Inquiry, Record
+from dibs.stores.ledger.records import Inquiry, Record
 from dibs.stores.redis import layout, short
 from dibs.stores.redis.derived import Derived
 from dibs.stores.redis.tables import as_dict, differences

@@ -20,7 +20,8 @@ from dibs.rules.breaker import Record as Breaker
 from dibs.rules.closing import Pause
 from dibs.rules.providers import Backoff
 from dibs.rules.rates import Rate
-from dibs.stores.ledger.state import Census, Edge, Inquiry, Record, State
+from dibs.stores.ledger.records import Census, Edge, Inquiry, Record
+from dibs.stores.ledger.state import State
 from dibs.stores.redis import boxes, layout, short, stream
 from dibs.stores.redis.agents import Agents
 from dibs.stores.redis.claims import Claims
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dibs.model.event import Event
-    from dibs.stores.ledger.state import BudgetRecord, DagRecord, LockRecord
+    from dibs.stores.ledger.records import BudgetRecord, DagRecord, LockRecord
     from dibs.stores.redis.keys import Keys
     from dibs.stores.redis.reading import Command, Reader
     from dibs.stores.values import Document, LaneKey

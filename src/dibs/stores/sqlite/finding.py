@@ -20,7 +20,7 @@ from dibs.rules import large
 from dibs.stores.sqlite import rows
 from dibs.stores.sqlite.reading import listed
 from dibs.stores.sqlite.rows import Row, encode
-from dibs.stores.values import Found
+from dibs.stores.values import MAX_TEXT_BYTES, Found
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,6 +35,7 @@ MAX_READY = 100_000
 SLACK_US = 300_000_000
 """Tasks are numbered as they are added, but clocks are set back now and then."""
 _PORTIONS = (200, 800, 3_000, 6_000)
+_TEXT_PORTIONS = (200,) * (MAX_LOOKED_AT // 200)
 
 _CURSOR = "before-"
 _READY = """
@@ -77,16 +78,19 @@ def _found(tx: Transaction, filter: Filter, limit: int, cursor: str | None) -> t
     fitting = f"{_FITTING}{conditions}"
     window = islice(_window(tx, filter, _number_of(cursor)), MAX_LOOKED_AT)
     found: list[int] = []
-    looked_at = last = 0
-    for size in _PORTIONS:
-        numbers = list(islice(window, size))
+    looked_at = last = size = 0
+    for portion in _TEXT_PORTIONS if filter.text or filter.not_text else _PORTIONS:
+        numbers = list(islice(window, portion))
         if not numbers:
             break
         looked_at, last = looked_at + len(numbers), numbers[-1]
         kept = [row[0] for row in tx.connection.execute(fitting, (encode(numbers).decode(), *parameters))]
-        found += _with_texts(tx, kept, filter)
+        fit, searched = _with_texts(tx, kept, filter)
+        found, size = found + fit, size + searched
         if len(found) > limit:
             return found[:limit], f"{_CURSOR}{found[limit - 1]}"
+        if size > MAX_TEXT_BYTES:
+            return found, f"{_CURSOR}{last}"
     return found, f"{_CURSOR}{last}" if looked_at == MAX_LOOKED_AT else None
 
 
@@ -208,18 +212,19 @@ def _within(value: str, wanted: Range | None) -> tuple[str, Sequence[float]]:
     return ("", ()) if wanted is None else (f" AND {value} BETWEEN ? AND ?", wanted)
 
 
-def _with_texts(tx: Transaction, numbers: list[int], filter: Filter) -> list[int]:
-    """Those that contain the texts that are wanted and none of the others."""
+def _with_texts(tx: Transaction, numbers: list[int], filter: Filter) -> tuple[list[int], int]:
+    """Those that contain the texts that are wanted and none of the others; and how much was searched for them."""
     if not numbers or not (filter.text or filter.not_text):
-        return numbers
+        return numbers, 0
     # What is nowhere in the whole specification is in no part of it; the few that are left are taken apart.
     needles = [_written(text) for text in filter.text]
-    seen = []
+    seen, size = [], 0
     for number, spec, error in tx.connection.execute(_TEXTS, (large.LARGE_BYTES, encode(numbers).decode())):
         hay = f"{spec}\n{error or ''}".lower()
+        size += len(hay)
         if spec is None or all(any(way in hay for way in ways) for ways in needles):
             seen.append(number)
-    return [row.n for row in with_words(tx, rows.load_numbers(tx, seen), filter)]
+    return [row.n for row in with_words(tx, rows.load_numbers(tx, seen), filter)], size
 
 
 def _written(text: str) -> tuple[str, str]:

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from dibs.stores.sqlite.lanes import Lanes
 
 MAX_LOOKED_AT = 10_000
+_PAST_ALL = "\U0010ffff"
 _DAGS = """
 SELECT id, project, title, key, status, on_failure, user, created_by, created_at, started_at, ended_at
-FROM dags WHERE ?1 IS NULL OR id < ?1 ORDER BY id DESC LIMIT ?2
+FROM dags INDEXED BY dag_project WHERE project = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3
 """
 _COUNTS = """
 SELECT t.dag, t.status, count(*), sum(t.cost_usd)
@@ -42,15 +43,15 @@ ORDER BY coalesce(completed_at, cancelled_at) DESC LIMIT ?3
 
 
 def dags(tx: Transaction, wanted: DagFilter, limit: int, before: str | None) -> Dags:
-    """Rows of dags that fit, without tasks and edges, by id, the greatest first."""
+    """Rows of dags that fit, without tasks and edges, by id, the greatest first. No other project's is looked at, so
+    that none is named as the place to go on from."""
     found: list[Dag] = []
     text = None if wanted.text is None else wanted.text.lower()
     looked_at, last, more = 0, before, False
-    for row in tx.connection.execute(_DAGS, (before, MAX_LOOKED_AT + 1)):
-        matches = (
-            row[1] == wanted.project
-            and (wanted.status is None or row[4] in wanted.status)
-            and (text is None or text in (row[2] or "").lower())
+    below = _PAST_ALL if before is None else before
+    for row in tx.connection.execute(_DAGS, (wanted.project, below, MAX_LOOKED_AT + 1)):
+        matches = (wanted.status is None or row[4] in wanted.status) and (
+            text is None or text in (row[2] or "").lower()
         )
         if looked_at >= MAX_LOOKED_AT or (matches and len(found) >= limit):
             more = True

@@ -612,29 +612,29 @@ class SqliteStore:
         return await self._engine.read(carrying.census)
 
     async def carry_out(self, after: int, limit: int, *, live: bool = False) -> Cargo:
-        from dibs.stores.sqlite import carrying
+        from dibs.stores.sqlite import loading
 
-        return await self._engine.read(lambda tx: carrying.carry_out(tx, after, limit, live=live))
+        return await self._engine.read(lambda tx: loading.carry_out(tx, after, limit, live=live))
 
     async def carry_out_named(self, ids: Sequence[str]) -> Cargo:
-        from dibs.stores.sqlite import carrying
+        from dibs.stores.sqlite import loading
 
-        return await self._engine.read(lambda tx: carrying.carry_out_named(tx, ids))
+        return await self._engine.read(lambda tx: loading.carry_out_named(tx, ids))
 
     async def carry_settings(self) -> CarriedSettings:
-        from dibs.stores.sqlite import carrying
+        from dibs.stores.sqlite import loading
 
-        return await self._engine.read(carrying.settings)
+        return await self._engine.read(loading.settings)
 
     async def carry_in(self, cargo: Cargo, *, forget: Sequence[str] = (), standing: Standing | None = None) -> None:
-        from dibs.stores.sqlite import carrying
+        from dibs.stores.sqlite import unloading
 
-        await self._engine.write(lambda tx: carrying.carry_in(tx, self._lanes, cargo, forget, standing))
+        await self._engine.write(lambda tx: unloading.carry_in(tx, self._lanes, cargo, forget, standing))
 
     async def carry_in_settings(self, settings: CarriedSettings) -> None:
-        from dibs.stores.sqlite import carrying
+        from dibs.stores.sqlite import unloading
 
-        await self._engine.write(lambda tx: carrying.carry_in_settings(tx, self._lanes, settings))
+        await self._engine.write(lambda tx: unloading.carry_in_settings(tx, self._lanes, settings))
 
     # Waiting and living
 

@@ -48,6 +48,15 @@ class Dags(Topic):
         assert dag.counts == {"ready": 1, "pending": 4}
         assert await queue.get_dag(dag.id) == dag
 
+    async def test_tasks_of_a_dag_are_for_its_user(self, queue: Queue) -> None:
+        tasks = [NewTask("a", ref="a"), NewTask("b", after=["a"], user="alan", created_by="human:alan")]
+        dag = await queue.add_dag("d", tasks, key="once", user="grace", created_by="human:ada")
+        assert (dag.user, dag.created_by) == ("grace", "human:ada")
+        assert [(task.user, task.created_by) for task in dag.tasks] == [("grace", "human:ada"), ("alan", "human:alan")]
+        assert [task.type for task in (await queue.find(user="grace")).items] == ["a"]
+        again = await queue.add_dag("d", tasks, key="once", user="grace", created_by="human:ada")
+        assert again.id == dag.id
+
     async def test_a_dag_runs_and_completes(self, queue: Queue, clock: FakeClock) -> None:
         dag = await queue.add_dag("Two", [NewTask("a", ref="a"), NewTask("b", after=["a"])])
         clock.advance(1)

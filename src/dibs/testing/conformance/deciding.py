@@ -52,7 +52,7 @@ class Deciding(Topic):
         await fail(queue)
         await queue.review(task.id, "escalated", by="grace", to="ada")
         [question] = await queue.inbox()
-        answered = await queue.answer(question.id, "drop")
+        answered = await queue.answer(question.id, "drop", by="ada")
         assert (answered.status, answered.answer) == ("answered", "drop")
         dropped = await queue.get(task.id)
         assert (dropped.status, dropped.reason) == (Status.CANCELLED, "dropped")

@@ -89,6 +89,34 @@ class Hooks(Topic):
             await queue.rotate_hook("chat")
         assert refused.value.field == "name"
 
+    async def test_a_hook_is_changed_and_keeps_its_secret_and_its_place(
+        self, queue: Queue, other: Queue, clock: FakeClock
+    ) -> None:
+        from dibs.hooks import read_state, specs_of, write_state
+
+        task = await queue.add("job")
+        made = await queue.add_hook("ci", URL, events=["task.*"], agent="ada", source="/here", after=1)
+        clock.advance(60)
+        changed = await other.set_hook("ci", URL + "/v2", events="dag.failed", task=task)
+        assert (changed.url, changed.events, changed.task) == (URL + "/v2", ("dag.failed",), task.id)
+        assert (changed.agent, changed.source, changed.secret) == (None, None, None)
+        assert (changed.id, changed.kind, changed.seq) == (made.id, "cloudevents", 1)
+        assert changed.created_at == made.created_at
+        assert await queue.get_hook("ci") == changed
+        assert (await specs_of(queue.store, "default"))["ci"].secret == made.secret
+        # One that nobody answered goes on at the new place; one that was paused stays so.
+        state, version = await read_state(queue.store, "default", made.id)
+        state.disabled_at = clock()
+        await write_state(queue.store, "default", made.id, state, version)
+        assert (await queue.get_hook("ci")).status == "disabled"
+        assert (await queue.set_hook("ci", URL)).status == "active"
+        await queue.pause_hook("ci")
+        assert (await other.set_hook("ci", URL + "/v3")).status == "paused"
+        await queue.add_hook("mail", "mailto:ada@example.com", kind="email")
+        with pytest.raises(Invalid) as refused:
+            await queue.set_hook("mail", URL)
+        assert refused.value.field == "url"
+
     async def test_what_is_replayed_begins_where_it_is_told_to(self, queue: Queue) -> None:
         await queue.add("job")
         await queue.add_hook("ci", URL)
@@ -141,6 +169,10 @@ class Hooks(Topic):
             ("agent", "add_hook", ("ci", URL), {"agent": "a\0"}),
             ("source", "add_hook", ("ci", URL), {"source": ""}),
             ("after", "add_hook", ("ci", URL), {"after": -1}),
+            ("url", "set_hook", ("old", "ftp://x.test"), {}),
+            ("events", "set_hook", ("old", URL), {"events": 5}),
+            ("task", "set_hook", ("old", URL), {"task": ""}),
+            ("agent", "set_hook", ("old", URL), {"agent": "a\0"}),
             ("after", "replay_hook", ("old", "x"), {}),
             ("after", "replay_hook", ("old", -1), {}),
             ("overlap", "rotate_hook", ("old",), {"overlap": "-1s"}),
@@ -157,4 +189,6 @@ class Hooks(Topic):
             assert missing.value.field == "name"
         with pytest.raises(NotFound):
             await queue.replay_hook("ci", 0)
+        with pytest.raises(NotFound):
+            await queue.set_hook("ci", URL)
         assert await queue.hooks() == before

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
 from dibs.errors import Invalid
 from dibs.rules import logins
-from dibs.testing.conformance.topic import Topic, on_the_store
+from dibs.rules.access import Rights
+from dibs.tenancy import homes_of
+from dibs.testing.conformance.topic import Topic, on_the_store, seen_by
 
 if TYPE_CHECKING:
     from dibs.queue import Queue
@@ -36,6 +39,28 @@ class Logins(Topic):
         clock.advance(61)
         other = await queue.create_login()
         assert [each.name for each in await queue.store.documents("", logins.KIND)] == [logins.digest_of(other.code)]
+
+    @on_the_store("codes become tokens inside the server")
+    async def test_of_many_who_follow_a_link_at_once_one_comes_in(self, queue: Queue, other: Queue) -> None:
+        from dibs.server.logins import redeem
+
+        login = await queue.create_login("ada", role="viewer")
+        tries = [redeem(each, login.code) for each in (queue, other) * 5]
+        found = await asyncio.gather(*tries, return_exceptions=True)
+        assert sorted(type(each).__name__ for each in found) == ["Denied"] * 9 + ["IssuedToken"]
+        assert [token.name for token in await queue.tokens()] == ["ada"]
+
+    @on_the_store("what is kept is seen in the store only")
+    async def test_links_of_one_project_leave_room_for_those_of_others(self, queue: Queue) -> None:
+        homes = homes_of(queue)
+        alice, bob = (seen_by(queue, Rights(project=project), homes) for project in ("a", "b"))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(logins, "MAX_OPEN", 2)
+            for _ in range(2):
+                await alice.create_login()
+            with pytest.raises(Invalid):
+                await alice.create_login()
+            assert (await bob.create_login()).role == "admin"
 
     async def test_what_cannot_be_is_refused_by_its_name(self, queue: Queue) -> None:
         for field, value in (("name", ""), ("role", "root"), ("valid", "2d"), ("lasts", 0)):

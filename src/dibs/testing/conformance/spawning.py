@@ -28,6 +28,22 @@ class Spawning(Topic):
         assert (dag.virtual, len(dag.tasks), dag.status) == (False, 3, DagStatus.RUNNING)
         assert await status(queue, claim.task) == Status.RUNNING
 
+    async def test_children_are_for_the_user_of_their_parent_and_made_by_its_agent(self, queue: Queue) -> None:
+        await queue.set_budget("user:grace", 1.0)
+        await queue.add("parent", user="grace", created_by="human:ada")
+        parent = await take(queue, "parent", agent="bob")
+        tasks = [NewTask("child", max_cost=0.8), NewTask("other", user="alan", created_by="human:alan")]
+        child, other = await queue.spawn(parent, tasks)
+        assert (child.user, child.created_by) == ("grace", "agent:bob")
+        assert (other.user, other.created_by) == ("alan", "human:alan")
+        assert [task.id for task in await queue.spawn((parent.task.id, parent.fence), tasks)] == [child.id, other.id]
+        assert {task.id for task in (await queue.find(user="grace")).items} == {parent.task.id, child.id}
+        await queue.complete(await take(queue, "child"), cost=0.7)
+        [budget] = await queue.budgets()
+        assert (budget.scope, budget.spent) == ("user:grace", 0.7)
+        [last] = await queue.spawn(await take(queue, "other", agent="b" * 200), [NewTask("child")])
+        assert last.created_by == "agent:" + "b" * 194
+
     async def test_a_parent_that_does_not_wait_runs_on(self, queue: Queue) -> None:
         await queue.add("parent")
         claim = await take(queue)

@@ -110,13 +110,25 @@ class Steering(Topic):
         assert (await queue.count("tag:new")).count == 3
         assert (await queue.count("tag:old")).count == 0
 
+    async def test_one_that_can_take_no_more_tags_does_not_keep_the_others_from_theirs(self, queue: Queue) -> None:
+        first = await queue.add("a")
+        full = await queue.add("a", tags=[f"t{number}" for number in range(100)])
+        last = await queue.add("a")
+        found = await queue.tag_found("type:a", add=["new"])
+        assert found.done == [first.id, last.id]
+        assert [(each.task_id, each.code, each.field) for each in found.refused] == [(full.id, "invalid", "add")]
+        assert (await queue.count("tag:new")).count == 2
+
     async def test_what_is_wrong_with_the_request_is_said_once(self, queue: Queue) -> None:
         await queue.add("a")
         wrong: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
             ("cancel_found", ("nokey:x",), {}, "query"),
             ("cancel_found", ("type:a",), {"limit": 501}, "limit"),
             ("cancel_found", ("type:a",), {"cursor": "nonsense"}, "cursor"),
+            ("cancel_found", ("type:nothing",), {"reason": "x" * 4001}, "reason"),
             ("retry_found", ("type:a",), {"delay": "soon"}, "delay"),
+            ("retry_found", ("type:nothing",), {"delay": "soon"}, "delay"),
+            ("retry_found", ("type:nothing",), {"keep_steps": "yes"}, "keep_steps"),
             ("set_priority_found", ("type:a", 101), {}, "priority"),
             ("tag_found", ("type:a",), {}, "add"),
             ("count", ("cost>much",), {}, "query"),

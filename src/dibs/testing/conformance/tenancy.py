@@ -42,6 +42,10 @@ ABOUT_TASKS: dict[str, Call] = {
     "retry": lambda queue, id: queue.retry(id),
     "retry with a payload": lambda queue, id: queue.retry(id, payload={}),
     "set_priority": lambda queue, id: queue.set_priority(id, 1),
+    "reassign": lambda queue, id: queue.reassign(id, "bob"),
+    "tag": lambda queue, id: queue.tag(id, add=["seen"]),
+    "find what it spawned": lambda queue, id: queue.find(query=f"parent:{id}"),
+    "recent_events": lambda queue, id: queue.recent_events(task=id),
     "link": lambda queue, id: queue.link(id, after=[id]),
     "review": lambda queue, id: queue.review(id, "dropped", by="bob"),
     "add after it": lambda queue, id: queue.add("x", after=[id]),
@@ -71,6 +75,11 @@ ABOUT_DAGS: dict[str, Call] = {
     "set_escalation": lambda queue, id: queue.set_escalation([{"after": 1, "do": "notify", "to": "ops"}], dag=id),
     "get_escalation": lambda queue, id: queue.get_escalation(dag=id),
     "find": lambda queue, id: queue.find(dag=id),
+    "find in words": lambda queue, id: queue.find(query=f"dag:{id}"),
+    "count": lambda queue, id: queue.count(f"dag:{id}"),
+    "cancel_found": lambda queue, id: queue.cancel_found(f"dag:{id}"),
+    "dag_attempts": lambda queue, id: queue.dag_attempts(id),
+    "recent_events": lambda queue, id: queue.recent_events(dag=id),
     "dead_letters": lambda queue, id: queue.dead_letters(dag=id),
 }
 ABOUT_QUESTIONS: dict[str, Call] = {
@@ -151,6 +160,80 @@ class Tenancy(Topic):
         assert await bob.claim("ada", types=["job"], limit=9) == []
         assert [agent.id for agent in await bob.agents()] == ["ada"]
         assert [len(agent.tasks) for agent in await bob.agents()] == [0]
+
+    async def test_what_is_seen_and_changed_from_above_is_of_the_project(self, queue: Queue) -> None:
+        alice, bob = both(queue)
+        plan = [NewTask("secret", ref="o", tags=["hers"], user="alice"), NewTask("secret", after=["o"])]
+        dag = await alice.add_dag("the plan", plan)
+        await alice.complete(await take(alice, "secret", agent="ada"), cost=2.0, model="big")
+        await alice.add("dead")
+        await kill(alice, "dead")
+        await alice.add("asks", approval=True)
+        await alice.pause(type="secret")
+        before = await queue.store.carry_out(0, 1000)
+        assert (await bob.count("")).count == (await bob.count("secret")).count == 0
+        for begun in ("type:", "tag:", "user:", "agent:", "reason:"):
+            assert await bob.suggest(begun) == []
+        for query in (
+            "",
+            "type:secret",
+            "-type:x",
+            "tag:hers",
+            "user:alice",
+            "status:pending,ready,dead_lettered",
+            "plan",
+        ):
+            assert (await bob.find(query=query)).items == []
+            for handled in (
+                await bob.cancel_found(query),
+                await bob.retry_found(query),
+                await bob.set_priority_found(query, 1),
+                await bob.tag_found(query, add=["bob"]),
+            ):
+                assert (handled.done, handled.left, handled.refused, handled.cursor) == ([], [], [], None)
+        assert (await bob.dags()).items == (await bob.dags(text="plan")).items == []
+        assert await bob.lanes(minutes=60) == []
+        for by in ("type", "agent", "model", "dag"):
+            assert await bob.costs(by) == []
+            assert len(await alice.costs(by)) == 1
+        assert (await bob.recent_events(limit=1000)).items == []
+        seen = await bob.overview()
+        assert (seen.questions.count, seen.dead_letters.count, seen.paused, seen.agents) == (0, 0, [], 0)
+        assert (seen.pace.spent_usd, seen.oldest_ready_at, seen.tasks) == (None, None, {"ready": 0, "held": 0})
+        assert (await queue.store.carry_out(0, 1000)).tasks == before.tasks
+        assert [each.id for each in (await alice.dags()).items] == [dag.id]
+
+    async def test_the_place_to_go_on_from_is_never_a_dag_of_others(self, queue: Queue, clock: FakeClock) -> None:
+        alice, bob = both(queue)
+        for owner in (bob, alice, bob, alice, alice, bob):
+            clock.advance(1)
+            await owner.add_dag("d", [NewTask("one", ref="o"), NewTask("two", after=["o"])])
+        met, cursor = [], None
+        while True:
+            page = await bob.dags(limit=1, cursor=cursor)
+            met += [dag.id for dag in page.items]
+            cursor = page.cursor
+            if cursor is None:
+                break
+            assert (await bob.get_dag(cursor)).project == "b"
+        assert len(met) == 3
+        assert met == sorted(met, reverse=True)
+
+    async def test_events_of_others_are_walked_past_once_wherever_one_begins(self, queue: Queue) -> None:
+        alice, bob = both(queue)
+        first = await bob.add("mine")
+        await alice.add_many([NewTask("job") for _ in range(60)])
+        last = await bob.add("mine, too")
+        for start in (0, 1, 2, 50, 3, 0):
+            for limit in (1, 2, 7):
+                told = [event.task_id for event in await bob.read_events(start, limit)]
+                assert told == ([first.id] * max(0, 2 - start) + [last.id] * 2)[:limit]
+        assert await bob.read_events(await queue.store.last_seq(), 1) == []
+        page = await bob.recent_events(before=100)
+        assert ({event.task_id for event in page.items}, page.before) == ({first.id}, None)
+        await alice.add("job")
+        again = await bob.add("mine again")
+        assert [event.task_id for event in (await bob.recent_events(limit=3)).items] == [again.id] * 2 + [last.id]
 
     async def test_events_are_those_of_the_project(self, queue: Queue, other: Queue) -> None:
         alice, bob = both(queue)

@@ -19,7 +19,7 @@ from dibs import tenancy
 from dibs.testing.clock import FakeClock
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
 
     from dibs.model.claim import Claim
     from dibs.model.event import Event
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dibs.model.task import Task
     from dibs.queue import Queue
     from dibs.rules.access import Rights
-    from dibs.stores.confined import Homes
+    from dibs.stores.homes import Homes
 
 
 class Topic:
@@ -46,6 +46,10 @@ class Topic:
         """A queue on this test's storage, which is empty when the test begins, going by `clock`."""
         raise NotImplementedError("Say how your store is opened: async def open_queue(self, clock).")
 
+    def run_in_loop(self, test: Coroutine[Any, Any, None]) -> None:
+        """Run a test to its end in an event loop: one of its own, unless your store keeps something for the next."""
+        asyncio.run(test)
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         for name, member in list(vars(cls).items()):
@@ -59,7 +63,7 @@ class Topic:
             pytest.skip("needs a second client of the same storage")
         if not self.beneath and hasattr(test, "on_the_store"):
             pytest.skip(f"on the store only: {test.on_the_store}")
-        asyncio.run(self._run(test, wanted))
+        self.run_in_loop(self._run(test, wanted))
 
     async def _run(self, test: Callable[..., Awaitable[None]], wanted: Sequence[str]) -> None:
         clock = FakeClock()

@@ -393,13 +393,25 @@ class Triggers(Topic):
         assert len({receipt.id for receipt in receipts}) == 4
         assert len(await made(queue, "fix")) == 4
 
-    async def test_a_secret_is_drawn_and_kept_when_it_is_replaced(self, queue: Queue) -> None:
+    async def test_a_secret_is_drawn_and_kept_when_it_is_replaced_and_not_shown_again(self, queue: Queue) -> None:
         for scheme in ("github", "standard"):
             trigger = await queue.add_trigger(scheme, "webhook", scheme=scheme, task=FIX)
             [secret] = trigger.secrets
             changed = await queue.add_trigger(scheme, "webhook", scheme=scheme, task={"type": "other"}, replace=True)
-            assert changed.secrets == (secret,)
+            assert (changed.task, changed.secrets) == ({"type": "other"}, ())
             assert (await send(queue, scheme, {"n": 1}, scheme=scheme, secret=secret)).id is not None
+
+    async def test_a_secret_that_is_new_is_shown_when_a_trigger_is_replaced(self, queue: Queue) -> None:
+        [first] = (await queue.add_trigger("in", "webhook", scheme="github", task=FIX)).secrets
+        [given] = (
+            await queue.add_trigger("in", "webhook", scheme="github", secret=SECRET, task=FIX, replace=True)
+        ).secrets
+        assert given == SECRET
+        [drawn] = (await queue.add_trigger("in", "webhook", scheme="standard", task=FIX, replace=True)).secrets
+        assert drawn not in (first, SECRET)
+        assert (await send(queue, "in", {"n": 1}, scheme="standard", secret=drawn)).id is not None
+        with pytest.raises(Denied):
+            await send(queue, "in", {"n": 2}, scheme="github", secret=SECRET)
 
     # As they are
 

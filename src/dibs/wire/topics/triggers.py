@@ -31,7 +31,7 @@ VERBS = (
         method="PUT",
         path="/v1/triggers/{name}",
         roles=OPERATING,
-        about="Make a task or a dag when something happens; its secrets are in this answer only.",
+        about="Make a task or a dag when something happens; new secrets are in this answer only.",
         needs={"on": str},
         takes={
             "task": dict[str, Any] | None,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from dibs.worker.executors.agent import run_agent
+from dibs.worker.executors.agent import concluded, run_agent
 from dibs.worker.executors.command import run_command
 from dibs.worker.executors.minder import Minder
 from dibs.worker.executors.process import Children, run_in_process
@@ -43,6 +43,10 @@ class Executors:
     async def judge(self, work: Work, ending: Completed) -> Ending:
         """Run what the task's contract wants to be run before its work is completed."""
         return await judged(work, ending, self._threads, self._minder, self._queue)
+
+    async def conclude(self, work: Work, ending: Ending) -> Ending:
+        """Finish the worktree of work that has ended like this, or leave it; what that makes of its end."""
+        return await concluded(work, ending, self._threads)
 
     def close(self) -> None:
         """Let go of idle threads and children. Busy ones have been stopped, or left to themselves, before."""

@@ -7,23 +7,27 @@ into what the attempt has used, and in the end into its output. All of it is kep
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
 import tempfile
 import time
+from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from msgspec import to_builtins
 from msgspec.json import encode
 
+from dibs import keeping
 from dibs.errors import DibsError
 from dibs.presets import prompting
 from dibs.rules import contracts, validation
 from dibs.worker.executors.command import Pump, claim_file, crashed, ending_of_command, environment_of, run_program
 from dibs.worker.executors.groups import relay
+from dibs.worker.executors.proofs import taken_over
 from dibs.worker.executors.templates import fill
 from dibs.worker.line import Line
-from dibs.worker.outcomes import Completed, Failed, Released
+from dibs.worker.outcomes import Completed, Failed, Released, ending_of
 from dibs.worker.repository import GitTrouble, MergeConflict
 from dibs.worker.transcript import Transcript
 from dibs.worker.work import Stop
@@ -39,7 +43,7 @@ if TYPE_CHECKING:
     from dibs.worker.executors.threads import DaemonThreads
     from dibs.worker.outcomes import Ending
     from dibs.worker.work import Work
-    from dibs.worker.worktrees import Tree
+    from dibs.worker.worktrees import Made, Tree, Worktrees
 
     Tell = Callable[[float | None, str | None], None]
 
@@ -47,6 +51,7 @@ log = logging.getLogger("dibs.worker")
 
 MAX_LINE_BYTES = 8 << 20
 """A longer line of output is kept in the transcript, and not understood."""
+PIPE_BYTES = 1 << 20
 LINES_PER_S = 20
 """Lines of a task's log; the transcript has all."""
 TELL_EVERY_S = 2.0
@@ -70,6 +75,7 @@ async def run_agent(work: Work, threads: DaemonThreads, minder: Minder, queue: Q
         asyncio.run_coroutine_threadsafe(_told(line, progress, note), loop)
 
     try:
+        await _look_back(work, queue)
         return await relay(work, threads, lambda: _run(work, minder, queue, transcript, tell))
     finally:
         if transcript.size:
@@ -88,6 +94,9 @@ async def _told(line: Line, progress: float | None, note: str | None) -> None:
 async def _keep(work: Work, queue: Queue, transcript: Transcript) -> None:
     """Keep the transcript beside the task. Where that cannot be done the attempt is none the worse for it."""
     claim = work.claim
+    if transcript.lost is not None:
+        work.log(f"its transcript is not kept: {transcript.lost}")
+        return
     try:
         async with asyncio.timeout(KEEP_S if work.stopped is None else STOPPED_KEEP_S):
             kept = await queue.keep_bytes(
@@ -103,12 +112,24 @@ async def _keep(work: Work, queue: Queue, transcript: Transcript) -> None:
         work.log(f"its transcript is not kept: {str(error) or 'it took too long'}")
 
 
+async def _look_back(work: Work, queue: Queue) -> None:
+    """Whether an earlier attempt was done and only cut short before its work was merged and completed. The queue looks
+    for itself where commands have to be passed."""
+    claim, worktrees = work.claim, work.handler.worktrees
+    if worktrees is not None and worktrees.merge is not None and claim.previous_attempts and claim.made is None:
+        await keeping.find(queue.store, [claim])
+
+
 def _run(work: Work, minder: Minder, queue: Queue, transcript: Transcript, tell: Tell) -> Ending:
-    """In a thread: the worktree, the program in it, and what becomes of both."""
+    """In a thread: the worktree, the program in it, and what both come to. If that is done the tree is the work's, to
+    be judged and finished."""
     worktrees, preset = work.handler.worktrees, work.handler.preset
     if worktrees is None:
         return _perform(work, minder, queue, transcript, tell, None)
     try:
+        made = _resumed(work, worktrees)
+        if made is not None:
+            return made
         tree = worktrees.take(work.claim, preset.debris if preset is not None else ())
     except MergeConflict as conflict:
         return Failed(f"what it builds on does not fit together: {conflict}", reason=MERGE_CONFLICT, retry=False)
@@ -119,31 +140,87 @@ def _run(work: Work, minder: Minder, queue: Queue, transcript: Transcript, tell:
         if work.stopped is None:
             ending = _perform(work, minder, queue, transcript, tell, tree)
     except BaseException:
-        tree.leave()
+        _left_behind(work, tree, ending)
         raise
-    return _closed(work, tree, ending)
-
-
-def _closed(work: Work, tree: Tree, ending: Ending) -> Ending:
-    """What the attempt comes to once its worktree is dealt with."""
     # An attempt that was stopped is not completed, whatever its program made of it.
-    if isinstance(ending, Completed) and work.stopped is None:
+    if not isinstance(ending, Completed) or work.stopped is not None:
+        return _left_behind(work, tree, ending)
+    try:
+        ending.output = _with_tree(ending.output, tree.gather())
+    except MergeConflict as conflict:
+        return _left_behind(work, tree, Failed(f"its work does not fit together: {conflict}", reason=MERGE_CONFLICT))
+    except (GitTrouble, OSError) as error:
+        return _left_behind(work, tree, Failed(f"its work could not be kept: {error}"))
+    work.tree = tree
+    return ending
+
+
+def _resumed(work: Work, worktrees: Worktrees) -> Completed | None:
+    """What an earlier attempt has done here, if that is all but completed. A group is done anew."""
+    made = work.claim.made
+    if made is None or work.members or not keeping.is_on_this_host(made):
+        return None
+    tree = worktrees.resume(work.claim)
+    if tree is None:
+        return None
+    work.tree = tree
+    work.log(f"attempt {made.fence} had done it: its work in {tree.branch} is completed now")
+    ending = taken_over(work, made)
+    ending.judged = tree.is_merged  # which it was judged for
+    return ending
+
+
+async def concluded(work: Work, ending: Ending, threads: DaemonThreads) -> Ending:
+    """What the attempt comes to once its worktree is dealt with; the others of its group end accordingly."""
+    tree, work.tree = work.tree, None
+    assert tree is not None
+    try:
+        ending = await relay(work, threads, lambda: _conclude(work, tree, ending))
+    except BaseException as error:
+        # It was stopped meanwhile. What was merged by then is found by the next attempt.
+        ending = ending_of(error)
+    for member in work.members:
+        if isinstance(member.ending, Completed):
+            if isinstance(ending, Completed):
+                member.ending.output = ending.output
+            else:
+                member.ending = None
+    return ending
+
+
+def _conclude(work: Work, tree: Tree, ending: Ending) -> Ending:
+    if isinstance(ending, Completed) and ending.refusal is None and work.stopped is None:
         try:
-            made = to_builtins(tree.finish())
+            ending.output = _with_tree(ending.output, tree.finish())
+            return ending
         except MergeConflict as conflict:
             ending = Failed(f"its work could not be merged: {conflict}", reason=MERGE_CONFLICT)
         except (GitTrouble, OSError) as error:
             ending = Failed(f"its work could not be kept: {error}")
-        else:
-            output = ending.output if isinstance(ending.output, dict) else {"output": ending.output}
-            ending.output = {**output, "worktree": made}
-            return ending
-    kept = tree.leave()
+    return _left_behind(work, tree, ending)
+
+
+def _left_behind(work: Work, tree: Tree, ending: Ending) -> Ending:
+    """Leave the worktree of an attempt that is not completed, and say where it is."""
+    try:
+        kept = tree.leave()
+    except (GitTrouble, OSError) as error:
+        # How the attempt ended is what counts.
+        log.warning("the worktree %s could not be looked at: %s", tree.path, error)
+        kept = tree.path
     if kept is not None:
         work.log(f"its worktree is kept: {kept}, on the branch {tree.branch}")
+        where = f"\n\nIts worktree is kept: {kept} (branch {tree.branch})."
         if isinstance(ending, Failed):
-            ending.error = f"{ending.error}\n\nIts worktree is kept: {kept} (branch {tree.branch})."
+            ending.error += where
+        elif isinstance(ending, Completed) and ending.refusal is not None:
+            ending.refusal += where
     return ending
+
+
+def _with_tree(output: Any, made: Made) -> dict[str, Any]:
+    """An output that tells what was left in the repository."""
+    return {**(output if isinstance(output, dict) else {"output": output}), "worktree": to_builtins(made)}
 
 
 def _perform(work: Work, minder: Minder, queue: Queue, transcript: Transcript, tell: Tell, tree: Tree | None) -> Ending:
@@ -153,8 +230,7 @@ def _perform(work: Work, minder: Minder, queue: Queue, transcript: Transcript, t
     with claim_file(body) as path:
         environment = environment_of(work, queue, path)
         if tree is not None:
-            # Some programs believe this more than where they are.
-            environment |= {"PWD": tree.path, "DIBS_WORKTREE": tree.path, "DIBS_BRANCH": tree.branch}
+            environment |= tree.environment
         argv = fill(work.handler.argv, work.claim.task)
         if preset is None:
             plain = run_program(work, argv, minder, environment, body, Pump, folder)
@@ -232,6 +308,8 @@ def _answer(work: Work, preset: Preset, reader: Reader, code: int, complaint: st
 class ReadingPump(Pump):
     """A pump that understands what the program writes, line by line, in bounded memory."""
 
+    most = PIPE_BYTES
+
     def __init__(
         self,
         work: Work,
@@ -253,14 +331,20 @@ class ReadingPump(Pump):
         self._tell_at = 0.0
         self._spend_at = 0.0
         self._spent: dict[str, Any] = {}
+        _widen(process.stdout)
 
     def take(self, chunk: bytes) -> None:
         self.size += len(chunk)
         self._transcript.write(chunk)
-        *lines, rest = chunk.split(b"\n")
-        for line in lines:
-            self._line_ends(line)
-        self._gather(rest)
+        first, *lines = chunk.split(b"\n")
+        if lines:
+            rest = lines.pop()
+            self._line_ends(first)
+            for line in lines:
+                self._read(line)
+            self._gather(rest)
+        else:
+            self._gather(first)
         self._report(monotonic())
 
     def end(self) -> None:
@@ -284,8 +368,12 @@ class ReadingPump(Pump):
             self._skipping = False
             self._reader.skip()
             return
-        said = self._reader.read(bytes(self._rest), _now())
+        line = bytes(self._rest)
         self._rest.clear()
+        self._read(line)
+
+    def _read(self, line: bytes) -> None:
+        said = self._reader.read(line, _now())
         if said is not None and self._may_log():
             self._work.log(validation.clean_text(said, 1_000)[0])
 
@@ -318,6 +406,14 @@ class ReadingPump(Pump):
                 self._spent[name] = total
         if more:
             self._work.spend(**more, model=used.model)
+
+
+def _widen(pipe: IO[bytes] | None) -> None:
+    """Let more into a pipe at once, where the system can and allows it: who writes much waits less often."""
+    size = getattr(fcntl, "F_SETPIPE_SZ", None)  # Linux
+    if pipe is not None and size is not None:
+        with suppress(OSError):
+            fcntl.fcntl(pipe, size, PIPE_BYTES)
 
 
 def _now() -> int:

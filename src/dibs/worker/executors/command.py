@@ -77,24 +77,24 @@ def run_program(
     folder: str | None = None,
 ) -> tuple[int, P] | Failed:
     """Run a program to the end of its whole process group: its exit code, and what moved its bytes."""
-    minder.prepare()
-    try:
-        process = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=environment,
-            cwd=folder,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        return Failed(f"the command {argv[0]!r} could not be started: {error}")
+    with minder.starting() as mark:
+        try:
+            process = subprocess.Popen(
+                argv,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env={**environment, **mark},
+                cwd=folder,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            return Failed(f"the command {argv[0]!r} could not be started: {error}")
+        minder.mind(process.pid)
     with process:
         enter_group(work, process.pid)
         pump = make_pump(work, process, body)
         try:
-            minder.mind(process.pid)
             pump.run()
             # Its outputs are closed a moment before it has ended, or long before: that is no reason to kill it.
             process.wait()
@@ -158,6 +158,9 @@ def ending_of_command(work: Work, argv: list[str], code: int, pump: Pump) -> End
 class Pump:
     """Moves bytes between the worker and one command until the command has ended."""
 
+    most = CHUNK
+    """Bytes of output that are read at once."""
+
     def __init__(self, work: Work, process: subprocess.Popen[bytes], body: bytes) -> None:
         self._work = work
         self._process = process
@@ -203,7 +206,7 @@ class Pump:
                 sent = os.write(pipe.fileno(), self._unsent[:CHUNK])
                 self._unsent = self._unsent[sent:]
                 return len(self._unsent) > 0
-            chunk = os.read(pipe.fileno(), CHUNK)
+            chunk = os.read(pipe.fileno(), self.most)
         except BlockingIOError:
             return True
         except OSError:  # it does not read its stdin: its choice

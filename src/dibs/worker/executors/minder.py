@@ -2,7 +2,8 @@
 
 A worker that is killed cannot stop its commands, and an agent that works on without a lease spends money for nothing.
 The minder hears on its stdin which process groups run (`+group`, `-group`); the end of stdin is the end of the
-worker. Run as a script, this file needs nothing but the standard library.
+worker. What was being started at that moment (`?number`, `!number`) and could not be named any more is known by its
+environment. Run as a script, this file needs nothing but the standard library.
 """
 
 from __future__ import annotations
@@ -12,9 +13,16 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from threading import Lock
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 GRACE_S = 3.0
+MARK = "DIBS_STARTED_AS"
+"""The variable by which a command that was just started is known."""
 
 
 class Minder:
@@ -23,11 +31,23 @@ class Minder:
     def __init__(self) -> None:
         self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
+        self._name = os.urandom(8).hex()
+        self._starts = 0
 
-    def prepare(self) -> None:
-        """Start the process, so that a command started next is minded at once and not only after that."""
+    @contextmanager
+    def starting(self) -> Iterator[dict[str, str]]:
+        """Around the start of a command, up to `mind`. With these variables it is ended also if the worker does not
+        live to say which group it is."""
         with self._lock:
             self._start()
+            self._starts += 1
+            number = self._starts
+            self._tell(f"?{number}\n")
+        try:
+            yield {MARK: f"{self._name}-{number}"}
+        finally:
+            with self._lock:
+                self._tell(f"!{number}\n")
 
     def mind(self, group: int) -> None:
         with self._lock:
@@ -36,8 +56,7 @@ class Minder:
 
     def forget(self, group: int) -> None:
         with self._lock:
-            if self._process is not None:
-                self._tell(f"-{group}\n")
+            self._tell(f"-{group}\n")
 
     def close(self) -> None:
         """The worker leaves in order. Whatever is still minded is ended."""
@@ -51,11 +70,12 @@ class Minder:
     def _start(self) -> None:
         if self._process is None:
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", __file__], stdin=subprocess.PIPE, start_new_session=True
+                [sys.executable, "-I", "-S", __file__, self._name], stdin=subprocess.PIPE, start_new_session=True
             )
 
     def _tell(self, line: str) -> None:
-        assert self._process is not None
+        if self._process is None:  # closed meanwhile
+            return
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line.encode())
@@ -64,18 +84,40 @@ class Minder:
             pass
 
 
-def mind_until_the_end() -> None:
-    """Follow what is said on stdin; at its end, end every group that is left."""
-    groups: set[int] = set()
+def mind_until_the_end(name: str) -> None:
+    """Follow what is said on stdin; at its end, end every group that is left, and what was being started."""
+    said: dict[str, set[int]] = {"+": set(), "?": set()}
     for line in sys.stdin:
-        (groups.add if line[0] == "+" else groups.discard)(int(line[1:]))
-    left = {group for group in groups if _signal(group, signal.SIGTERM)}
+        sign, number = line[0], int(line[1:])
+        if sign in said:
+            said[sign].add(number)
+        else:
+            said["+" if sign == "-" else "?"].discard(number)
+    left, starting = said["+"], said["?"]
+    marks = {f"{MARK}={name}-{number}".encode() for number in starting}
+    asked: set[int] = set()
     deadline = time.monotonic() + GRACE_S
-    while left and time.monotonic() < deadline:
+    while (left or marks) and time.monotonic() < deadline:
+        # One that is not yet its own program has no mark yet: it is looked for until the end.
+        left |= _marked(marks) if marks else set()
+        left = {group for group in left if _signal(group, 0 if group in asked else signal.SIGTERM)}
+        asked |= left
         time.sleep(0.05)
-        left = {group for group in left if _signal(group, 0)}
     for group in left:
         _signal(group, signal.SIGKILL)
+
+
+def _marked(marks: set[bytes]) -> set[int]:
+    """The groups whose first process has one of these in its environment; none where that cannot be seen."""
+    found = set()
+    for entry in os.scandir("/proc") if os.path.isdir("/proc") else ():
+        try:
+            with open(f"{entry.path}/environ", "rb") as file:
+                if marks.intersection(file.read().split(b"\0")) and os.getsid(int(entry.name)) == int(entry.name):
+                    found.add(int(entry.name))
+        except (OSError, ValueError):  # no process, gone, or somebody else's
+            pass
+    return found
 
 
 def _signal(group: int, number: int) -> bool:
@@ -88,4 +130,4 @@ def _signal(group: int, number: int) -> bool:
 
 
 if __name__ == "__main__":
-    mind_until_the_end()
+    mind_until_the_end(sys.argv[1])

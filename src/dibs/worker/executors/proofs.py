@@ -2,7 +2,7 @@
 
 The work is still its own then: its lease is renewed, its timeout runs on, and a cancel ends the command. What was made
 is written down first (`keeping`), so that a worker which dies or leaves meanwhile leaves only the judgement to be made
-again.
+again. So is what will be merged. Where the work was done in a worktree, commands run there.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from dibs.worker.executors.groups import enter_group, leave_group, relay
 from dibs.worker.outcomes import Completed, Failed, Lost, Released
 
 if TYPE_CHECKING:
+    from dibs.model.made import Made
     from dibs.queue import Queue
     from dibs.rules.contracts import Check
     from dibs.stores.values import Settlement
@@ -34,8 +35,11 @@ _GIVEN_BACK = Released(reason="worker_left")
 
 async def judged(work: Work, ending: Completed, threads: DaemonThreads, minder: Minder, queue: Queue) -> Ending:
     """A completion with what its contract has against it, if commands are part of that; others are judged later."""
-    claim = work.claim
-    if not (contracts.commands(claim.task.expects) if queue.far else checking.commands(claim.task.expects)):
+    claim, tree, expects = work.claim, work.tree, work.claim.task.expects
+    tests = expects is not None and (contracts.commands(expects) if queue.far else checking.commands(expects))
+    # What is merged is looked at before, not when it is settled, and is not merged twice.
+    merges = tree is not None and tree.merges
+    if ending.judged or not (tests or merges):
         return ending
     if _is_stopped(work):
         return _GIVEN_BACK
@@ -46,11 +50,15 @@ async def judged(work: Work, ending: Completed, threads: DaemonThreads, minder: 
     done.exit_code, done.output_sanitized = ending.exit_code, ending.sanitized or work.sanitized
     if not await _keep(work, done, queue):
         return Lost()
+    if expects is None:
+        return ending
     output, decision = done.output or b"null", done.decision or b"null"
+    folder = None if tree is None else tree.path
+    environment = proving.environment(claim, queue.url) | ({} if tree is None else tree.environment)
 
     def run(check: Check) -> str | None:
-        minder.prepare()
-        return proving.run(check, output, proving.environment(claim, queue.url), entered, left)
+        with minder.starting() as mark:
+            return proving.run(check, output, environment | mark, entered, left, folder)
 
     def entered(group: int) -> None:
         enter_group(work, group)
@@ -61,8 +69,10 @@ async def judged(work: Work, ending: Completed, threads: DaemonThreads, minder: 
         minder.forget(group)
 
     try:
-        refusal = await relay(work, threads, lambda: checking.refusal(claim.task.expects, output, decision, run))
+        refusal = await relay(work, threads, lambda: checking.refusal(expects, output, decision, run))
     except DibsError as error:
+        if not tests and queue.far:
+            return ending  # the server can look at it
         return Failed(f"its output could not be checked: {error.message}", exit_code=ending.exit_code)
     if refusal is not None and _is_stopped(work):
         # It was the command that was ended, and says nothing about the output.
@@ -74,8 +84,11 @@ async def judged(work: Work, ending: Completed, threads: DaemonThreads, minder: 
 def made_before(work: Work) -> Completed | None:
     """What an earlier attempt made here, which only has to be judged; None: it has to be done. A group is done anew."""
     made = work.claim.made
-    if made is None or work.members or not keeping.is_here(made):
-        return None
+    return None if made is None or work.members or not keeping.is_here(made) else taken_over(work, made)
+
+
+def taken_over(work: Work, made: Made) -> Completed:
+    """What an earlier attempt made, as the end of this one; which has used nothing itself."""
     work.decision = made.decision
     work.usage, work.usage_changed = keeping.used_before(work.claim), True
     return Completed(made.output, exit_code=made.exit_code, sanitized=made.sanitized)
@@ -88,7 +101,7 @@ async def _keep(work: Work, done: Settlement, queue: Queue) -> bool:
         if work.usage_changed:
             work.usage_changed = False
             await queue.renew_many([Renewal(task_id=claim.task.id, fence=claim.fence, usage=work.usage)])
-        await keeping.keep(queue.store, claim, done)
+        await keeping.keep(queue.store, claim, done, None if work.tree is None else work.tree.path)
     except Unavailable as error:
         log.warning("what %s made is not written down while it is judged: %s", claim.task.id, error)
     except (Conflict, NotFound):

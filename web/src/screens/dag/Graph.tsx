@@ -3,9 +3,9 @@
  *
  * The rule: it stays smooth with a thousand tasks. Near by only nodes in sight are drawn, and each hears of its own task
  * alone; from afar nodes are blocks of colour. Edges that are near each other are one path: an element each would be too
- * many, and one path for all would be painted whole, again and again, for each small part of the picture. While it is
- * moved, the picture is a layer that is shifted and not painted; very many edges are left out meanwhile, but for the
- * critical path.
+ * many, and one path for all would be painted whole, again and again, for each small part of the picture. From afar, and
+ * while it is moved, the picture is a layer that is shifted and not painted; near by very many edges are left out
+ * meanwhile, but for the critical path.
  */
 import {
   MiniMap,
@@ -22,6 +22,7 @@ import { ChevronsDownUp, ChevronsUpDown, Crosshair, Maximize, Route, ZoomIn, Zoo
 import { type KeyboardEvent, type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { cx, IconButton, lookOf, Skeleton } from "../../ui";
 import { type Board, useBoard } from "./board";
+import { FarNodes, taskAt } from "./Far";
 import styles from "./Graph.module.css";
 import { HEIGHT, WIDTH } from "./layout";
 import type { Drawn, DrawnEdge } from "./model";
@@ -51,7 +52,7 @@ type GraphProps = {
 const TYPES = { task: TaskNode };
 const FAR = 0.45;
 const NEAR_ENOUGH = 1;
-const FIT = { padding: 0.08, maxZoom: NEAR_ENOUGH };
+const FIT = { padding: 0.08, maxZoom: NEAR_ENOUGH, includeHiddenNodes: true };
 const REST_MS = 250;
 const NARROW = 720;
 const MANY_EDGES = 600;
@@ -92,10 +93,23 @@ function Canvas({ laid, busy, board, label, selected = null, onSelect, onOpen, o
         height: HEIGHT,
         measured: { width: WIDTH, height: HEIGHT },
         handles: [],
+        // From afar they are drawn together, by FarNodes.
+        hidden: far,
       })),
-    [laid],
+    [laid, far],
   );
-  const around = useMemo<Around>(() => ({ board, selected, far, onFold: onFold ?? null }), [board, selected, far, onFold]);
+  const around = useMemo<Around>(() => ({ board, selected, onFold: onFold ?? null }), [board, selected, onFold]);
+  const onClick = (id: string) => (id === selected ? onOpen?.(id) : onSelect?.(id));
+  const find = useCallback(
+    (event: PointerEvent) => {
+      if (!far) return (event.target as Element).closest<HTMLElement>("[data-task]");
+      const isOver = (event.target as Element).closest(".react-flow__pane") !== null;
+      const id = isOver ? taskAt(laid, flow.screenToFlowPosition({ x: event.clientX, y: event.clientY })) : null;
+      frame.current?.classList.toggle(styles.overTask ?? "", id !== null);
+      return id === null ? null : document.getElementById(domId(id));
+    },
+    [far, laid, flow],
+  );
   const moving = (on: boolean) => frame.current?.classList.toggle(styles.moving ?? "", on);
 
   // In a narrow window all of it could not be read: what runs, or where it begins, comes first.
@@ -144,7 +158,7 @@ function Canvas({ laid, busy, board, label, selected = null, onSelect, onOpen, o
           nodes={nodes}
           edges={NO_EDGES}
           nodeTypes={TYPES}
-          onlyRenderVisibleElements={!far}
+          onlyRenderVisibleElements
           nodesDraggable={false}
           nodesConnectable={false}
           nodesFocusable={false}
@@ -157,13 +171,17 @@ function Canvas({ laid, busy, board, label, selected = null, onSelect, onOpen, o
           panActivationKeyCode={null}
           zoomActivationKeyCode={null}
           zoomOnDoubleClick={false}
-          minZoom={0.04}
+          minZoom={0.02}
           maxZoom={2}
           fitView
           fitViewOptions={atFirst}
           proOptions={{ hideAttribution: true }}
-          onNodeClick={(_, { id }) => (id === selected ? onOpen?.(id) : onSelect?.(id))}
-          onPaneClick={() => onSelect?.(null)}
+          onNodeClick={(_, { id }) => onClick(id)}
+          onPaneClick={({ clientX, clientY }) => {
+            const id = far ? taskAt(laid, flow.screenToFlowPosition({ x: clientX, y: clientY })) : null;
+            if (id !== null) onClick(id);
+            else onSelect?.(null);
+          }}
           // Not when a button is pressed, which may be the beginning of a click.
           onMove={(event) => {
             moving(true);
@@ -172,7 +190,7 @@ function Canvas({ laid, busy, board, label, selected = null, onSelect, onOpen, o
           onMoveEnd={() => moving(false)}
         >
           <Edges laid={laid} selected={selected} />
-          {!far && <Overview board={board} />}
+          {far ? <FarNodes laid={laid} /> : <Overview board={board} />}
           <Panel position="top-right" className={styles.tools}>
             {onFollow && <IconButton small label="Follow what runs (r)" icon={<Crosshair />} pressed={follow} onClick={() => onFollow(!follow)} />}
             <IconButton small label="Critical path (c)" icon={<Route />} pressed={critical} onClick={() => setCritical(!critical)} />
@@ -205,7 +223,7 @@ function Canvas({ laid, busy, board, label, selected = null, onSelect, onOpen, o
           )}
           {children}
         </ReactFlow>
-        {hint && <Resting frame={frame} hint={hint} />}
+        {hint && <Resting frame={frame} find={find} hint={hint} />}
         <p className="visually-hidden" aria-live="polite">
           {chosen ? `${nameOf(chosen, chosen.id)}, ${lookOf(chosen.status).text}` : ""}
         </p>
@@ -268,7 +286,7 @@ function useFollow(on: boolean, board: Board<Carded>, laid: Laid): void {
     const which = running.map((node) => node.id).join(" ");
     if (which === "" || which === last.current) return;
     last.current = which;
-    void flow.fitView({ nodes: running.map(({ id }) => ({ id })), padding: 0.3, minZoom: 0.35, maxZoom: NEAR_ENOUGH, ...gently() });
+    void flow.fitView({ nodes: running.map(({ id }) => ({ id })), ...FIT, padding: 0.3, minZoom: 0.35, ...gently() });
   }, [on, version, laid, flow, board]);
 }
 
@@ -354,9 +372,14 @@ function Overview({ board }: { board: Board<Carded> }) {
   return <MiniMap className={styles.map ?? ""} nodeColor={colour} nodeStrokeWidth={0} nodeBorderRadius={6} pannable zoomable ariaLabel="The whole graph" />;
 }
 
-/** A hint beside the node on which the pointer rests. */
-function Resting({ frame, hint }: { frame: React.RefObject<HTMLDivElement | null>; hint: (id: string) => ReactNode }) {
+/** A hint beside the node on which the pointer rests; `find` says which one that is. */
+type RestingProps = { frame: React.RefObject<HTMLDivElement | null>; find: (event: PointerEvent) => HTMLElement | null; hint: (id: string) => ReactNode };
+
+function Resting({ frame, find, hint }: RestingProps) {
   const [at, setAt] = useState<{ id: string; left: number; top: number; above: boolean } | null>(null);
+  // A pointer that rests goes on resting when the picture is drawn anew.
+  const finding = useRef(find);
+  finding.current = find;
   useEffect(() => {
     const element = frame.current;
     if (!element) return;
@@ -368,8 +391,9 @@ function Resting({ frame, hint }: { frame: React.RefObject<HTMLDivElement | null
       setAt(null);
     };
     const onOver = (event: PointerEvent) => {
-      if (event.pointerType === "touch") return;
-      const node = (event.target as HTMLElement).closest<HTMLElement>("[data-task]");
+      // While a button is pressed the picture is moved.
+      if (event.pointerType === "touch" || event.buttons !== 0) return;
+      const node = finding.current(event);
       const id = node?.dataset.task ?? null;
       if (id === over) return;
       leave();
@@ -377,19 +401,19 @@ function Resting({ frame, hint }: { frame: React.RefObject<HTMLDivElement | null
       over = id;
       timer = window.setTimeout(() => {
         const outer = element.getBoundingClientRect();
-        const inner = node.getBoundingClientRect();
+        const inner = (document.getElementById(node.id) ?? node).getBoundingClientRect();
         const left = Math.max(8, Math.min(inner.left - outer.left, outer.width - 328));
         const above = inner.bottom - outer.top > outer.height - 160;
         setAt({ id, left, top: above ? outer.bottom - inner.top + 6 : inner.bottom - outer.top + 6, above });
       }, REST_MS);
     };
-    element.addEventListener("pointerover", onOver);
+    element.addEventListener("pointermove", onOver);
     element.addEventListener("pointerleave", leave);
     element.addEventListener("pointerdown", leave);
     element.addEventListener("wheel", leave, { passive: true });
     return () => {
       window.clearTimeout(timer);
-      element.removeEventListener("pointerover", onOver);
+      element.removeEventListener("pointermove", onOver);
       element.removeEventListener("pointerleave", leave);
       element.removeEventListener("pointerdown", leave);
       element.removeEventListener("wheel", leave);

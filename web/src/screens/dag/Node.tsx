@@ -22,8 +22,6 @@ export interface Carded extends Boarded {
 export interface Around {
   board: Board<Carded>;
   selected: string | null;
-  /** It is seen from so far that words could not be read. */
-  far: boolean;
   onFold: ((id: string) => void) | null;
 }
 
@@ -35,13 +33,18 @@ const HELD = new Set(["claimed", "running"]);
 
 export const nameOf = (task: Carded | undefined, id: string): string => task?.title || task?.ref || task?.type || id;
 
+const saidOf = (task: Carded | undefined): string => (task?.parked_on ? "parked" : lookOf(task?.status ?? "pending").text);
+
+/** What those hear of a node who do not see it. */
+export const labelOf = (node: DrawnNode, task: Carded | undefined): string =>
+  `${nameOf(task, node.id)}, ${saidOf(task)}${node.critical ? ", on the critical path" : ""}`;
+
 /** One task. It hears of its own task alone. */
 export const TaskNode = memo(function TaskNode({ data: { node } }: NodeProps<TaskNodeType>) {
   const around = useContext(Surroundings) as Around;
   const task = useBoarded(around.board, node.id);
-  const { tone, icon: Icon, text } = lookOf(task?.status ?? "pending");
+  const { tone, icon: Icon } = lookOf(task?.status ?? "pending");
   const parked = Boolean(task?.parked_on);
-  const said = parked ? "parked" : text;
   const name = nameOf(task, node.id);
   return (
     // biome-ignore lint/a11y/useSemanticElements: a task is no fieldset
@@ -51,7 +54,7 @@ export const TaskNode = memo(function TaskNode({ data: { node } }: NodeProps<Tas
       data-status={task?.status}
       role="group"
       aria-roledescription="task"
-      aria-label={`${name}, ${said}${node.critical ? ", on the critical path" : ""}`}
+      aria-label={labelOf(node, task)}
       className={cx(
         styles.node,
         styles[parked ? "amber" : tone],
@@ -61,8 +64,8 @@ export const TaskNode = memo(function TaskNode({ data: { node } }: NodeProps<Tas
         task && HELD.has(task.status) && styles.held,
       )}
     >
-      {!around.far && <Words node={node} task={task} name={name} said={said} icon={Icon} />}
-      {node.below.length > 0 && !around.far && <Fold node={node} name={name} />}
+      <Words node={node} task={task} name={name} said={saidOf(task)} icon={Icon} />
+      {node.below.length > 0 && <Fold node={node} name={name} />}
     </div>
   );
 });

@@ -1,8 +1,8 @@
 // Retry with another payload: of one task, written as a whole, or the same change in all of the group.
 import { useState } from "react";
-import { parseExact, type Schemas, stringifyExact, useAct, useTask } from "../../api";
+import { readExact, type Schemas, stringifyExact, useAct, useTask } from "../../api";
 import { useMyself } from "../../api/myself";
-import { Checkbox, Dialog, Field, FormDialog, Json, Loaded, plural, Select, TextArea } from "../../ui";
+import { Checkbox, Dialog, Field, FormDialog, Json, JsonField, Loaded, plural, Select } from "../../ui";
 import { Refusals, usePicked } from "./DecideDialog";
 import styles from "./dead-letters.module.css";
 import { type Filter, isPatch, type Outcome, retryPatched, retryWith } from "./decide";
@@ -25,17 +25,6 @@ export function ModifyDialog({ group, filter, onClose }: ModifyDialogProps) {
   );
 }
 
-function read(text: string): { value: unknown; error: string | null } {
-  try {
-    return { value: parseExact(text), error: null };
-  } catch (error) {
-    return {
-      value: undefined,
-      error: error instanceof Error ? `This is not JSON: ${error.message}.` : "This is not JSON.",
-    };
-  }
-}
-
 function Form({ group, filter, task, onClose }: ModifyDialogProps & { task: Schemas["Task"] }) {
   const by = useMyself();
   const picked = usePicked(filter);
@@ -47,7 +36,7 @@ function Form({ group, filter, task, onClose }: ModifyDialogProps & { task: Sche
   const [done, setDone] = useState(0);
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const ids = picked.data ?? [];
-  const given = read(all ? patch : whole);
+  const given = readExact(all ? patch : whole);
   const retry = useAct(
     async (): Promise<Outcome> => {
       if (all) return retryPatched(ids, { patch: given.value, by, note: note.trim(), keep_steps: steps }, setDone);
@@ -70,7 +59,7 @@ function Form({ group, filter, task, onClose }: ModifyDialogProps & { task: Sche
       onClose={onClose}
       onSubmit={() => retry.mutate()}
       busy={retry.isPending || (all && picked.isPending)}
-      disabled={given.error !== null || (all ? !isPatch(given.value) || ids.length > MOST : given.value === null)}
+      disabled={given.fault !== null || (all ? !isPatch(given.value) || ids.length > MOST : given.value === null)}
       error={retry.error}
       fields={["payload"]}
     >
@@ -87,16 +76,14 @@ function Form({ group, filter, task, onClose }: ModifyDialogProps & { task: Sche
         ]}
       />
       <div className={styles.twin}>
-        <TextArea
+        <JsonField
+          key={all ? "all" : "one"}
           label={all ? "What to change" : "Payload"}
-          mono
-          rows={12}
-          spellCheck={false}
           about={all ? "What it names is set, null takes it away; the rest of each payload stays." : undefined}
           value={all ? patch : whole}
-          onChange={(event) => (all ? setPatch(event.target.value) : setWhole(event.target.value))}
+          onChange={all ? setPatch : setWhole}
           error={
-            given.error ??
+            given.fault ??
             (all && ids.length > MOST
               ? `At most ${MOST.toLocaleString("en-US")} at once.`
               : retry.error?.field === "payload"
@@ -107,7 +94,10 @@ function Form({ group, filter, task, onClose }: ModifyDialogProps & { task: Sche
         {all && (
           <div className={styles.preview}>
             <p className={styles.label}>The newest one then has</p>
-            <Json value={given.error ? task.payload : merged(task.payload, given.value)} label="the changed payload" />
+            <Json
+              value={given.fault !== null ? task.payload : merged(task.payload, given.value)}
+              label="the changed payload"
+            />
           </div>
         )}
       </div>

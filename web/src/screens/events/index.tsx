@@ -103,46 +103,27 @@ function Following({ filters, from }: { filters: Filters; from: string }) {
   const { paused: pageIsPaused } = useLive();
   const tail = useTail(filters, from, !pageIsPaused);
   useSyncExternalStore(tail?.watch ?? nobody, () => tail?.version ?? 0);
-  const [paused, setPaused] = useState(false);
-  const [away, setAway] = useState(false);
-  const [shown, setShown] = useState<{ entries: Entry[]; heard: number } | null>(null);
   const [selected, setSelected] = useState<Entry | null>(null);
-  const still = paused || away;
-
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what is shown stays as it was when one began to look
-  useEffect(() => {
-    setShown(still && tail ? { entries: tail.ring.list(), heard: tail.heard } : null);
-  }, [still]);
-
-  const at = useCallback((place: number) => (shown ? shown.entries[place] : tail?.ring.newest(place)), [shown, tail]);
   const onSelect = useCallback((entry: Entry) => setSelected((now) => (now?.seq === entry.seq ? null : entry)), []);
   if (!tail) return <Skeleton lines={8} />;
-  const count = shown ? shown.entries.length : tail.ring.length;
-  const since = shown ? tail.heard - shown.heard : 0;
+  const { count, since } = tail;
+  const paused = tail.looksAs("paused");
   return (
     <>
       <div className={styles.bar}>
-        <Button small icon={paused ? <Play /> : <Pause />} aria-pressed={paused} onClick={() => setPaused(!paused)}>
+        <Button small icon={paused ? <Play /> : <Pause />} aria-pressed={paused} onClick={() => tail.look("paused", !paused)}>
           {paused ? "Go on" : "Pause"}
         </Button>
-        <IconButton
-          small
-          label="Empty the list"
-          icon={<Trash2 />}
-          onClick={() => {
-            tail.clear();
-            if (still) setShown({ entries: [], heard: 0 });
-          }}
-        />
+        <IconButton small label="Empty the list" icon={<Trash2 />} onClick={() => tail.clear()} />
         <State tail={tail} pageIsPaused={pageIsPaused} />
-        {still && since > 0 && (
+        {since > 0 && (
           <span className={styles.since}>
             <Count value={since} /> more since
           </span>
         )}
         <span className={styles.kept}>
           {plural(count, "event")}
-          {tail.ring.dropped > 0 && <span title={`The last ${CAPACITY.toLocaleString("en-US")} are kept`}>, older ones left out</span>}
+          {tail.isCut && <span title={`The last ${CAPACITY.toLocaleString("en-US")} are kept`}>, older ones left out</span>}
         </span>
       </div>
       <div className={styles.split}>
@@ -153,7 +134,7 @@ function Following({ filters, from }: { filters: Filters; from: string }) {
             </Empty>
           </div>
         ) : (
-          <List count={count} at={at} selected={selected?.seq ?? null} onSelect={onSelect} onAway={setAway} />
+          <List tail={tail} count={count} selected={selected?.seq ?? null} onSelect={onSelect} />
         )}
         {selected && <Whole entry={selected} onClose={() => setSelected(null)} />}
       </div>
@@ -165,6 +146,7 @@ function State({ tail, pageIsPaused }: { tail: Tail; pageIsPaused: boolean }) {
   if (pageIsPaused) return <span className={styles.warn}>The page is paused</span>;
   if (tail.state === "lost") return <span className={styles.warn}>Connection lost; it goes on where it was</span>;
   if (tail.state === "refused") return <span className={styles.warn}>Refused</span>;
+  if (tail.state === "live" && tail.standsStill) return <span className="muted">Standing still</span>;
   return <span className="muted">{tail.state === "live" ? "Live" : "Connecting …"}</span>;
 }
 

@@ -15,6 +15,9 @@ function answer(...parts: string[]): Response {
   return new Response(body, { status: 200, headers: { "content-type": "text/event-stream" } });
 }
 
+const seen = (tail: Tail) => Array.from({ length: tail.count }, (_, place) => [tail.at(place)?.what, tail.at(place)?.seq]);
+const seqs = (tail: Tail) => seen(tail).map(([, seq]) => seq);
+
 describe("the tail", () => {
   const asked: { url: string; from: string | null }[] = [];
   let answers: (() => Response)[] = [];
@@ -51,14 +54,13 @@ describe("the tail", () => {
     const [first, second] = asked;
     expect(first?.url).toBe("/v1/events?after=3&type=task.*&type=dag.failed&dag=dag_1&agent=a+b");
     expect([first?.from, second?.from]).toEqual([null, "9"]);
-    expect(tail.ring.list().map((entry) => [entry.what, entry.seq])).toEqual([
+    expect(seen(tail)).toEqual([
       ["event", 10],
       ["event", 9],
       ["gap", 8],
       ["event", 7],
     ]);
-    expect(tail.heard).toBe(3);
-    expect(String(eventOf(tail.ring.newest(1) as never).data?.big)).toBe("12345678901234567890");
+    expect(String(eventOf(tail.at(1) as never).data?.big)).toBe("12345678901234567890");
   });
 
   it("says what the server refused, and does not ask again", async () => {
@@ -81,6 +83,76 @@ describe("the tail", () => {
     }
     await vi.advanceTimersByTimeAsync(500);
     expect(told.mock.calls.length).toBeLessThanOrEqual(9);
-    expect(tail.ring.length).toBe(1_000);
+    expect(tail.count).toBe(1_000);
+  });
+
+  describe("while somebody looks", () => {
+    const take = (tail: Tail, ...numbers: number[]) => {
+      for (const seq of numbers) tail.take({ id: String(seq), event: undefined, data: `{"seq":${seq}}` });
+    };
+
+    it("stands still as it was shown, and counts what came since, also what came before it was shown", async () => {
+      const tail = new Tail(anything, null);
+      take(tail, 1, 2);
+      await vi.advanceTimersByTimeAsync(500);
+      take(tail, 3);
+      expect([seqs(tail), tail.since]).toEqual([[2, 1], 0]);
+      tail.look("away", true);
+      expect([seqs(tail), tail.since, tail.standsStill]).toEqual([[2, 1], 1, true]);
+      take(tail, 4);
+      tail.take({ id: "5", event: "gap", data: '{"seq":5}' });
+      await vi.advanceTimersByTimeAsync(500);
+      expect([seqs(tail), tail.since]).toEqual([[2, 1], 2]);
+      tail.look("away", false);
+      expect([seqs(tail), tail.since, tail.standsStill]).toEqual([[5, 4, 3, 2, 1], 0, false]);
+    });
+
+    it("shows nothing new once it is scrolled, before it is told so", async () => {
+      const tail = new Tail(anything, null);
+      take(tail, 1);
+      await vi.advanceTimersByTimeAsync(500);
+      tail.isAway = () => true;
+      take(tail, 2);
+      await vi.advanceTimersByTimeAsync(500);
+      expect([seqs(tail), tail.since]).toEqual([[1], 1]);
+      tail.isAway = () => false;
+      tail.look("away", false);
+      expect([seqs(tail), tail.since]).toEqual([[2, 1], 0]);
+    });
+
+    it("goes on only when there is no reason left to stand still", () => {
+      const tail = new Tail(anything, null);
+      tail.look("paused", true);
+      take(tail, 1);
+      tail.look("away", true);
+      tail.look("paused", false);
+      expect([seqs(tail), tail.since]).toEqual([[], 1]);
+      tail.look("away", false);
+      expect(seqs(tail)).toEqual([1]);
+    });
+
+    it("keeps what is shown when it falls out of the ring", async () => {
+      const tail = new Tail(anything, null);
+      take(tail, 1);
+      await vi.advanceTimersByTimeAsync(500);
+      tail.look("paused", true);
+      for (let seq = 2; seq <= 6_000; seq += 1) take(tail, seq);
+      expect([seqs(tail), tail.since]).toEqual([[1], 5_999]);
+      tail.look("paused", false);
+      expect([tail.count, tail.at(0)?.seq, tail.at(4_999)?.seq, tail.isCut]).toEqual([5_000, 6_000, 1_001, true]);
+    });
+
+    it("is live again when the list was emptied while scrolled, and stays paused when it was", () => {
+      const tail = new Tail(anything, null);
+      take(tail, 1);
+      tail.look("away", true);
+      tail.isAway = () => true;
+      tail.clear();
+      expect([tail.count, tail.standsStill]).toEqual([0, false]);
+      tail.look("paused", true);
+      tail.clear();
+      take(tail, 2);
+      expect([tail.count, tail.since, tail.standsStill]).toEqual([0, 1, true]);
+    });
   });
 });

@@ -3,7 +3,8 @@
  *
  * The rule: it is honest. Where the server no longer has what should come next, or the connection was away, the list says
  * so at that place. Events are kept as they were written, and read only where they are looked at; those who watch are
- * told a few times a second, however many come.
+ * told a few times a second, however many come. What is shown is what had come when they were told last, and it stays so
+ * from the moment in which somebody begins to look.
  */
 import { createParser, type EventSourceMessage } from "eventsource-parser";
 import { reach, refusal } from "../../api/client";
@@ -21,6 +22,9 @@ export interface Filters {
 /** `raw` is an event as it came. A `gap` is what the server no longer has, up to `seq`. */
 export type Entry = { what: "event" | "gap"; seq: number; raw: string };
 
+/** Why the list stands still: somebody paused it, or scrolled away from the newest. */
+export type Look = "paused" | "away";
+
 export type TailState = "connecting" | "live" | "lost" | "refused";
 
 export const CAPACITY = 5_000;
@@ -32,12 +36,16 @@ const LONGEST_MS = 10_000;
 const SILENT_MS = 40_000;
 
 export class Tail {
-  readonly ring = new Ring<Entry>(CAPACITY, MOST_CHARS);
+  private readonly ring = new Ring<Entry>(CAPACITY, MOST_CHARS);
   state: TailState = "connecting";
   /** What the server said of the filters, if it refused them. */
   refused = "";
   /** Events that came, also those that fell out again. */
-  heard = 0;
+  private heard = 0;
+  /** How much had come when those who watch were told last: of the ring, and of events. */
+  private shown = { entries: 0, events: 0 };
+  private looks = new Set<Look>();
+  private still: { entries: Entry[]; events: number } | null = null;
   private changes = 0;
   private last: string | null = null;
   private abort: AbortController | null = null;
@@ -46,6 +54,8 @@ export class Tail {
   private told = 0;
   private silence = 0;
   private readonly watchers = new Set<() => void>();
+  /** Whether the list is scrolled away. It is asked before anything is shown: a scroll is told of a moment later. */
+  isAway: () => boolean = () => false;
 
   /** `after`: the number to begin after; null: with what comes. */
   constructor(
@@ -55,6 +65,50 @@ export class Tail {
 
   get version(): number {
     return this.changes;
+  }
+
+  /** How many are shown. */
+  get count(): number {
+    return this.still ? this.still.entries.length : Math.max(0, this.ring.length - this.newer());
+  }
+
+  /** What is shown at a place, the newest first. */
+  at = (place: number): Entry | undefined => (this.still ? this.still.entries[place] : this.ring.newest(place + this.newer()));
+
+  /** How many events came since the list stands still. */
+  get since(): number {
+    return this.still ? this.heard - this.still.events : 0;
+  }
+
+  /** Some are left out, since not all can be kept. */
+  get isCut(): boolean {
+    return this.ring.dropped > 0;
+  }
+
+  get standsStill(): boolean {
+    return this.still !== null;
+  }
+
+  looksAs(look: Look): boolean {
+    return this.looks.has(look);
+  }
+
+  /** Somebody begins to look, or ends. What is shown then is what was shown before, not what came a moment ago. */
+  look(look: Look, on: boolean): void {
+    if (on === this.looks.has(look)) return;
+    if (on) this.looks.add(look);
+    else this.looks.delete(look);
+    this.hold();
+    this.tell(true);
+  }
+
+  private hold(): void {
+    if (this.looks.size === 0) this.still = null;
+    else this.still ??= { entries: this.ring.list().slice(this.newer()), events: this.shown.events };
+  }
+
+  private newer(): number {
+    return this.ring.length + this.ring.dropped - this.shown.entries;
   }
 
   watch = (watcher: () => void): (() => void) => {
@@ -76,6 +130,9 @@ export class Tail {
   clear(): void {
     this.ring.clear();
     this.heard = 0;
+    // There is nothing left to have scrolled away in.
+    this.looks.delete("away");
+    this.still = this.looks.size > 0 ? { entries: [], events: 0 } : null;
     this.tell(true);
   }
 
@@ -89,6 +146,11 @@ export class Tail {
     if (now) {
       window.clearTimeout(this.told);
       this.told = 0;
+      if (this.ring.length > 0 && !this.looks.has("away") && this.isAway()) {
+        this.looks.add("away");
+        this.hold();
+      }
+      this.shown = { entries: this.ring.length + this.ring.dropped, events: this.heard };
       this.changes += 1;
       for (const watcher of this.watchers) watcher();
       return;

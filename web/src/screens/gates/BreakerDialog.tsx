@@ -1,87 +1,55 @@
 // How a breaker works: after how many failures it opens, when it tries again, when it forgets.
-import { useId, useState } from "react";
-import { api, call, type Schemas, useAct, useStats } from "../../api";
-import { onlyIf, type Seen, seen, useEditing, useSeen } from "../../api/edits";
-import { Checkbox, Columns, Conflict, Dialog, duration, Field, FormDialog, Loaded, wrong } from "../../ui";
+import { useId } from "react";
+import { api, call, type Schemas, useStats } from "../../api";
+import { onlyIf, seen } from "../../api/edits";
+import { Checkbox, Columns, duration, Field, type Form, SettingDialog } from "../../ui";
 import { shortDuration } from "../schedules/durations";
 
 type Breaker = Schemas["Breaker"];
-
-const look = (type: string) => () => seen(api.GET("/v1/breakers/{type}", { params: { path: { type } } }));
+type Draft = { type: string; threshold: string; halfOpen: string; cooldown: string; enabled: boolean };
 
 /** `type` "": one that is named in the form. */
 export function BreakerDialog({ type, onClose }: { type: string; onClose: () => void }) {
-  return type ? <Existing type={type} onClose={onClose} /> : <Form known={null} onClose={onClose} />;
-}
-
-function Existing({ type, onClose }: { type: string; onClose: () => void }) {
-  const found = useSeen(["breaker", type], look(type));
-  if (found.data) return <Form known={found.data} onClose={onClose} />;
+  const put = (draft: Draft, version: string | null) =>
+    call(
+      api.PUT("/v1/breakers/{type}", {
+        // A type that nobody set has a breaker all the same: what holds for every type.
+        params: { path: { type: draft.type.trim() }, ...(type ? onlyIf(version) : {}) },
+        body: {
+          failure_threshold: Number(draft.threshold),
+          half_open_after_s: draft.halfOpen.trim(),
+          cooldown_s: draft.cooldown.trim(),
+          enabled: draft.enabled,
+        },
+      }),
+    );
+  const named = type === "*" ? "Breaker of every type without its own" : `Breaker of ${type}`;
   return (
-    <Dialog open onClose={onClose} title={`Breaker of ${type}`}>
-      <Loaded of={found}>{() => null}</Loaded>
-    </Dialog>
-  );
-}
-
-function Form({ known, onClose }: { known: Seen<Breaker> | null; onClose: () => void }) {
-  const [draft, setDraft] = useState(() => draftOf(known?.value));
-  const types = Object.keys(useStats().data?.by_type ?? {}).sort();
-  const names = useId();
-  const type = draft.type.trim();
-  const editing = useEditing(known, look(type));
-  const save = useAct(
-    () =>
-      editing.send((version) =>
-        call(
-          api.PUT("/v1/breakers/{type}", {
-            // A type that nobody set has a breaker all the same: what holds for every type.
-            params: { path: { type }, ...(known ? onlyIf(version) : {}) },
-            body: {
-              failure_threshold: Number(draft.threshold),
-              half_open_after_s: draft.halfOpen.trim(),
-              cooldown_s: draft.cooldown.trim(),
-              enabled: draft.enabled,
-            },
-          }),
-        ),
-      ),
-    { quiet: true, done: `The breaker of ${type} is set.`, onDone: onClose },
-  );
-  const set = (name: keyof Draft) => (event: { target: { value: string } }) =>
-    setDraft({ ...draft, [name]: event.target.value });
-  const { theirs } = editing;
-  return (
-    <FormDialog
-      title={known ? (type === "*" ? "Breaker of every type without its own" : `Breaker of ${type}`) : "Set a breaker"}
+    <SettingDialog<Breaker, Draft>
+      title={type ? named : "Set a breaker"}
       about="A type that keeps failing is stopped, then tried with one task."
-      action={theirs ? "Replace with mine" : "Save"}
+      look={type ? () => seen(api.GET("/v1/breakers/{type}", { params: { path: { type } } })) : null}
+      draftOf={draftOf}
+      isWhole={(draft) => draft.type.trim() !== ""}
+      put={put}
+      done={(draft) => `The breaker of ${draft.type.trim()} is set.`}
       onClose={onClose}
-      onSubmit={() => save.mutate()}
-      busy={save.isPending}
-      disabled={!type}
-      error={theirs ? null : save.error}
+      terms={terms}
       fields={["type", "failure_threshold", "half_open_after_s", "cooldown_s"]}
     >
-      {theirs && (
-        <Conflict
-          now={terms(theirs)}
-          onTake={() => {
-            setDraft(draftOf(theirs));
-            editing.taken();
-          }}
-        />
-      )}
-      {!known && (
+      {(form) => <Fields form={form} isNew={!type} />}
+    </SettingDialog>
+  );
+}
+
+function Fields({ form, isNew }: { form: Form<Draft>; isNew: boolean }) {
+  const types = Object.keys(useStats().data?.by_type ?? {}).sort();
+  const names = useId();
+  return (
+    <>
+      {isNew && (
         <>
-          <Field
-            label="Type"
-            about="* stands for every type without its own"
-            list={names}
-            value={draft.type}
-            onChange={set("type")}
-            error={wrong(save.error, "type")}
-          />
+          <Field label="Type" about="* stands for every type without its own" list={names} {...form.text("type")} />
           <datalist id={names}>
             {types.map((name) => (
               <option key={name} value={name} />
@@ -94,37 +62,21 @@ function Form({ known, onClose }: { known: Seen<Breaker> | null; onClose: () => 
           label="Opens after"
           about="failures in a row"
           inputMode="numeric"
-          value={draft.threshold}
-          onChange={set("threshold")}
-          error={wrong(save.error, "failure_threshold")}
+          {...form.text("threshold", "failure_threshold")}
         />
-        <Field
-          label="Tries again after"
-          about="such as 60s or 2m"
-          value={draft.halfOpen}
-          onChange={set("halfOpen")}
-          error={wrong(save.error, "half_open_after_s")}
-        />
-        <Field
-          label="Forgets after"
-          about="without a failure"
-          value={draft.cooldown}
-          onChange={set("cooldown")}
-          error={wrong(save.error, "cooldown_s")}
-        />
+        <Field label="Tries again after" about="such as 60s or 2m" {...form.text("halfOpen", "half_open_after_s")} />
+        <Field label="Forgets after" about="without a failure" {...form.text("cooldown", "cooldown_s")} />
       </Columns>
       <Checkbox
         label="On: failures open it"
-        checked={draft.enabled}
-        onChange={(event) => setDraft({ ...draft, enabled: event.target.checked })}
+        checked={form.draft.enabled}
+        onChange={(event) => form.change({ enabled: event.target.checked })}
       />
-    </FormDialog>
+    </>
   );
 }
 
-type Draft = { type: string; threshold: string; halfOpen: string; cooldown: string; enabled: boolean };
-
-function draftOf(known: Breaker | undefined): Draft {
+function draftOf(known: Breaker | null): Draft {
   return {
     type: known?.type ?? "",
     threshold: String(known?.failure_threshold ?? 5),

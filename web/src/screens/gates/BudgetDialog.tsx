@@ -1,8 +1,7 @@
-// A budget to be set. What somebody else changed meanwhile is shown, not overwritten.
-import { useState } from "react";
-import { api, call, useAct } from "../../api";
-import { onlyIf, type Seen, seen, useEditing, useSeen } from "../../api/edits";
-import { Columns, Conflict, Dialog, Field, FormDialog, Loaded, Select, wrong } from "../../ui";
+// A budget to be set.
+import { api, call } from "../../api";
+import { onlyIf, seen } from "../../api/edits";
+import { Columns, Field, type Form, Select, SettingDialog } from "../../ui";
 import { type Budget, terms } from "./amounts";
 
 const KINDS = ["global", "type", "user", "dag", "agent"];
@@ -13,135 +12,85 @@ const look = (scope: string, unit: string) => () =>
   seen(api.GET("/v1/budgets/{scope}", { params: { path: { scope }, query: { unit } } }));
 
 export function BudgetDialog({ known, onClose }: { known: Budget | null; onClose: () => void }) {
-  return known ? (
-    <Existing scope={known.scope} unit={known.unit ?? "usd"} onClose={onClose} />
-  ) : (
-    <Form known={null} onClose={onClose} />
-  );
-}
-
-function Existing({ scope, unit, onClose }: { scope: string; unit: string; onClose: () => void }) {
-  const found = useSeen([scope, unit], look(scope, unit));
-  if (found.data) return <Form known={found.data} onClose={onClose} />;
   return (
-    <Dialog open onClose={onClose} title={`Budget of ${scope}`}>
-      <Loaded of={found}>{() => null}</Loaded>
-    </Dialog>
-  );
-}
-
-function Form({ known, onClose }: { known: Seen<Budget> | null; onClose: () => void }) {
-  const [draft, setDraft] = useState(() => draftOf(known?.value));
-  const scope = draft.kind === "global" ? "global" : `${draft.kind}:${draft.name.trim()}`;
-  const editing = useEditing(known, look(scope, draft.unit));
-  const save = useAct(
-    () =>
-      editing.send((version) =>
-        call(
-          api.PUT("/v1/budgets/{scope}", {
-            params: { path: { scope }, ...onlyIf(version) },
-            body: {
-              limit: Number(draft.limit),
-              unit: draft.unit,
-              default_reserve: Number(draft.reserve || 0),
-              window: draft.window || null,
-              timezone: draft.window && draft.timezone.trim() ? draft.timezone.trim() : null,
-            },
-          }),
-        ),
-      ),
-    { quiet: true, done: `The budget of ${scope} is set.`, onDone: onClose },
-  );
-  const set = (name: keyof Draft) => (event: { target: { value: string } }) =>
-    setDraft({ ...draft, [name]: event.target.value });
-  const { theirs } = editing;
-  const isWhole = draft.limit.trim() !== "" && Number(draft.limit) >= 0 && Number(draft.reserve || 0) >= 0;
-  return (
-    <FormDialog
-      title={known ? `Budget of ${scope}` : "Add a budget"}
+    <SettingDialog<Budget, Draft>
+      title={known ? `Budget of ${known.scope}` : "Add a budget"}
       about="What runs already is counted. Below what is used it only stops new attempts."
-      action={theirs ? "Replace with mine" : "Save"}
+      look={known && look(known.scope, known.unit ?? "usd")}
+      draftOf={draftOf}
+      isWhole={isWhole}
+      put={put}
+      done={(draft) => `The budget of ${scopeOf(draft)} is set.`}
       onClose={onClose}
-      onSubmit={() => save.mutate()}
-      busy={save.isPending}
-      disabled={!isWhole || (draft.kind !== "global" && !draft.name.trim())}
-      error={theirs ? null : save.error}
+      terms={terms}
       fields={FIELDS}
     >
-      {theirs && (
-        <Conflict
-          now={terms(theirs)}
-          onTake={() => {
-            setDraft(draftOf(theirs));
-            editing.taken();
-          }}
-        />
-      )}
-      {!known && (
+      {(form) => <Fields form={form} isNew={known === null} />}
+    </SettingDialog>
+  );
+}
+
+function scopeOf(draft: Draft): string {
+  return draft.kind === "global" ? "global" : `${draft.kind}:${draft.name.trim()}`;
+}
+
+function isWhole(draft: Draft): boolean {
+  const isAmount = draft.limit.trim() !== "" && Number(draft.limit) >= 0 && Number(draft.reserve || 0) >= 0;
+  return isAmount && (draft.kind === "global" || draft.name.trim() !== "");
+}
+
+function put(draft: Draft, version: string | null): Promise<Budget> {
+  return call(
+    api.PUT("/v1/budgets/{scope}", {
+      params: { path: { scope: scopeOf(draft) }, ...onlyIf(version) },
+      body: {
+        limit: Number(draft.limit),
+        unit: draft.unit,
+        default_reserve: Number(draft.reserve || 0),
+        window: draft.window || null,
+        timezone: draft.window && draft.timezone.trim() ? draft.timezone.trim() : null,
+      },
+    }),
+  );
+}
+
+function Fields({ form, isNew }: { form: Form<Draft>; isNew: boolean }) {
+  const { draft } = form;
+  return (
+    <>
+      {isNew && (
         <Columns>
           <Select
             label="Of"
-            value={draft.kind}
-            onChange={set("kind")}
+            {...form.text("kind")}
             choices={KINDS.map((kind) => ({ value: kind, label: kind === "global" ? "everything" : `one ${kind}` }))}
           />
-          {draft.kind !== "global" && (
-            <Field
-              label={`Name of the ${draft.kind}`}
-              value={draft.name}
-              onChange={set("name")}
-              error={wrong(save.error, "scope")}
-            />
-          )}
-          <Select
-            label="Unit"
-            value={draft.unit}
-            onChange={set("unit")}
-            choices={UNITS.map((unit) => ({ value: unit, label: unit }))}
-            error={wrong(save.error, "unit")}
-          />
+          {draft.kind !== "global" && <Field label={`Name of the ${draft.kind}`} {...form.text("name", "scope")} />}
+          <Select label="Unit" {...form.text("unit")} choices={UNITS.map((unit) => ({ value: unit, label: unit }))} />
         </Columns>
       )}
       <Columns>
-        <Field
-          label={`Limit (${draft.unit})`}
-          inputMode="decimal"
-          value={draft.limit}
-          onChange={set("limit")}
-          error={wrong(save.error, "limit")}
-        />
+        <Field label={`Limit (${draft.unit})`} inputMode="decimal" {...form.text("limit")} />
         <Field
           label="Reserve"
           about="for a task that names no limit of its own"
           inputMode="decimal"
           placeholder="0"
-          value={draft.reserve}
-          onChange={set("reserve")}
-          error={wrong(save.error, "default_reserve")}
+          {...form.text("reserve", "default_reserve")}
         />
       </Columns>
       <Columns>
         <Select
           label="For"
-          value={draft.window}
-          onChange={set("window")}
-          error={wrong(save.error, "window")}
+          {...form.text("window")}
           choices={[
             { value: "", label: "all time" },
             { value: "day", label: "each day" },
           ]}
         />
-        {draft.window && (
-          <Field
-            label="Time zone"
-            placeholder="UTC"
-            value={draft.timezone}
-            onChange={set("timezone")}
-            error={wrong(save.error, "timezone")}
-          />
-        )}
+        {draft.window && <Field label="Time zone" placeholder="UTC" {...form.text("timezone")} />}
       </Columns>
-    </FormDialog>
+    </>
   );
 }
 
@@ -155,7 +104,7 @@ type Draft = {
   timezone: string;
 };
 
-function draftOf(known: Budget | undefined): Draft {
+function draftOf(known: Budget | null): Draft {
   const scope = known?.scope ?? "global";
   const at = scope.indexOf(":");
   return {

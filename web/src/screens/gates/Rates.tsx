@@ -2,30 +2,25 @@
 import { Ellipsis, Plus, Timer } from "lucide-react";
 import { useState } from "react";
 import { api, call, type Schemas, useAct, useGet, useMay } from "../../api";
-import { onlyIf, type Seen, seen, useEditing, useSeen } from "../../api/edits";
+import { onlyIf, seen } from "../../api/edits";
 import {
   Ago,
   Badge,
   Button,
   Columns,
-  Conflict,
-  Dialog,
   Empty,
   Field,
-  FormDialog,
   IconButton,
   Loaded,
   Menu,
   plural,
   Section,
-  wrong,
+  SettingDialog,
 } from "../../ui";
 import { shortDuration } from "../schedules/durations";
 import styles from "../../ui/Rows.module.css";
 
 type Rate = Schemas["TypeRate"];
-
-const look = (type: string) => () => seen(api.GET("/v1/rates/{type}", { params: { path: { type } } }));
 
 export function Rates() {
   // Tokens come back by the clock: nobody tells of it.
@@ -110,85 +105,50 @@ function Row({ rate, onEdit }: { rate: Rate; onEdit: () => void }) {
   );
 }
 
+type Draft = { type: string; rate: string; burst: string };
+
+function draftOf(known: Rate | null): Draft {
+  return {
+    type: known?.type ?? "",
+    rate: known ? written(known) : "",
+    burst: known ? String(known.burst) : "",
+  };
+}
+
+/** `type` "": one that is named in the form. */
 function RateDialog({ type, onClose }: { type: string; onClose: () => void }) {
-  return type ? <Existing type={type} onClose={onClose} /> : <Form known={null} onClose={onClose} />;
-}
-
-function Existing({ type, onClose }: { type: string; onClose: () => void }) {
-  const found = useSeen(["rate", type], look(type));
-  if (found.data) return <Form known={found.data} onClose={onClose} />;
   return (
-    <Dialog open onClose={onClose} title={`Rate of ${type}`}>
-      <Loaded of={found}>{() => null}</Loaded>
-    </Dialog>
-  );
-}
-
-function Form({ known, onClose }: { known: Seen<Rate> | null; onClose: () => void }) {
-  const [type, setType] = useState(known?.value.type ?? "");
-  const [rate, setRate] = useState(known ? written(known.value) : "");
-  const [burst, setBurst] = useState(known ? String(known.value.burst) : "");
-  const editing = useEditing(known, look(type));
-  const save = useAct(
-    () =>
-      editing.send((version) =>
+    <SettingDialog<Rate, Draft, Rate | null>
+      title={type ? `Rate of ${type}` : "Set a rate"}
+      about="No more tasks of the type are handed out in that time. What is over waits, ready."
+      look={type ? () => seen(api.GET("/v1/rates/{type}", { params: { path: { type } } })) : null}
+      draftOf={draftOf}
+      isWhole={(draft) => draft.type.trim() !== "" && draft.rate.trim() !== ""}
+      put={(draft, version) =>
         call(
           api.PUT("/v1/rates/{type}", {
-            params: { path: { type: type.trim() }, ...onlyIf(version) },
-            body: { rate: rate.trim(), ...(burst.trim() ? { burst: Number(burst) } : {}) },
+            params: { path: { type: draft.type.trim() }, ...onlyIf(version) },
+            body: { rate: draft.rate.trim(), ...(draft.burst.trim() ? { burst: Number(draft.burst) } : {}) },
           }),
-        ),
-      ),
-    { quiet: true, done: `The rate of ${type.trim()} is set.`, onDone: onClose },
-  );
-  const { theirs } = editing;
-  return (
-    <FormDialog
-      title={known ? `Rate of ${type}` : "Set a rate"}
-      about="No more tasks of the type are handed out in that time. What is over waits, ready."
-      action={theirs ? "Replace with mine" : "Save"}
+        )
+      }
+      done={(draft) => `The rate of ${draft.type.trim()} is set.`}
       onClose={onClose}
-      onSubmit={() => save.mutate()}
-      busy={save.isPending}
-      disabled={!type.trim() || !rate.trim()}
-      error={theirs ? null : save.error}
+      terms={(theirs) => `${written(theirs)}, at most ${theirs.burst} at once`}
       fields={["type", "rate", "burst"]}
     >
-      {theirs && (
-        <Conflict
-          now={`${written(theirs)}, at most ${theirs.burst} at once`}
-          onTake={() => {
-            setRate(written(theirs));
-            setBurst(String(theirs.burst));
-            editing.taken();
-          }}
-        />
-      )}
-      <Columns>
-        {!known && (
+      {(form) => (
+        <Columns>
+          {!type && <Field label="Type" {...form.text("type")} />}
+          <Field label="Rate" about="10/min, 100/hour or 3/30s" {...form.text("rate")} />
           <Field
-            label="Type"
-            value={type}
-            onChange={(event) => setType(event.target.value)}
-            error={wrong(save.error, "type")}
+            label="At once"
+            about="as many as the rate, unless you say"
+            inputMode="numeric"
+            {...form.text("burst")}
           />
-        )}
-        <Field
-          label="Rate"
-          about="10/min, 100/hour or 3/30s"
-          value={rate}
-          onChange={(event) => setRate(event.target.value)}
-          error={wrong(save.error, "rate")}
-        />
-        <Field
-          label="At once"
-          about="as many as the rate, unless you say"
-          inputMode="numeric"
-          value={burst}
-          onChange={(event) => setBurst(event.target.value)}
-          error={wrong(save.error, "burst")}
-        />
-      </Columns>
-    </FormDialog>
+        </Columns>
+      )}
+    </SettingDialog>
   );
 }

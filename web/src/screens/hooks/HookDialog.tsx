@@ -1,7 +1,7 @@
-// A new hook: where, what kind, of which events.
-import { useState } from "react";
-import { api, call, useAct } from "../../api";
-import { Columns, Field, FormDialog, Select, wrong } from "../../ui";
+// A hook: where, what kind, of which events. Its kind, its secret and how far it is stay when it is changed.
+import { api, call } from "../../api";
+import { onlyIf, seen } from "../../api/edits";
+import { Columns, Field, type Form, Select, SettingDialog } from "../../ui";
 import type { Hook } from ".";
 
 const KINDS = [
@@ -14,101 +14,102 @@ const PLACES: Record<string, string> = {
   slack: "https://hooks.slack.com/services/…",
   email: "mailto:oncall@example.com",
 };
-const EMPTY = {
-  name: "",
-  url: "",
-  kind: "cloudevents",
-  events: "",
-  task: "",
-  dag: "",
-  agent: "",
-  source: "",
-  after: "",
-};
 
-export function HookDialog({ onClose, onMade }: { onClose: () => void; onMade: (hook: Hook) => void }) {
-  const [draft, setDraft] = useState(EMPTY);
-  const add = useAct(
-    () => {
-      const given = (text: string) => text.trim() || null;
-      const events = draft.events
-        .split(",")
-        .map((each) => each.trim())
-        .filter(Boolean);
+type Draft = Record<"name" | "url" | "kind" | "events" | "task" | "dag" | "agent" | "source" | "after", string>;
+
+function draftOf(known: Hook | null): Draft {
+  return {
+    name: known?.name ?? "",
+    url: known?.url ?? "",
+    kind: known?.kind ?? "cloudevents",
+    events: known?.events.join(", ") ?? "",
+    task: known?.task ?? "",
+    dag: known?.dag ?? "",
+    agent: known?.agent ?? "",
+    source: known?.source ?? "",
+    after: "",
+  };
+}
+
+const given = (text: string) => text.trim() || null;
+
+function placeOf(draft: Draft) {
+  const events = draft.events
+    .split(",")
+    .map((each) => each.trim())
+    .filter(Boolean);
+  return {
+    url: draft.url.trim(),
+    events: events.length ? events : null,
+    task: given(draft.task),
+    dag: given(draft.dag),
+    agent: given(draft.agent),
+    source: given(draft.source),
+  };
+}
+
+type HookDialogProps = { hook: Hook | null; onClose: () => void; onMade: (hook: Hook) => void };
+
+/** `hook` null: a new one. `onMade` hears of it, with its secret. */
+export function HookDialog({ hook, onClose, onMade }: HookDialogProps) {
+  const put = (draft: Draft, version: string | null): Promise<Hook> => {
+    const name = draft.name.trim();
+    if (hook)
       return call(
-        api.POST("/v1/hooks", {
-          body: {
-            name: draft.name.trim(),
-            url: draft.url.trim(),
-            kind: draft.kind,
-            events: events.length ? events : null,
-            task: given(draft.task),
-            dag: given(draft.dag),
-            agent: given(draft.agent),
-            source: given(draft.source),
-            after: draft.after.trim() ? Number(draft.after) : null,
-          },
-        }),
+        api.PUT("/v1/hooks/{name}", { params: { path: { name }, ...onlyIf(version) }, body: placeOf(draft) }),
       );
-    },
-    {
-      quiet: true,
-      done: `The hook ${draft.name.trim()} is kept.`,
-      onDone: (hook) => {
-        onClose();
-        onMade(hook);
-      },
-    },
-  );
-  const field = (key: keyof typeof EMPTY, label: string, about?: string, placeholder?: string) => (
-    <Field
-      label={label}
-      about={about}
-      placeholder={placeholder}
-      value={draft[key]}
-      onChange={(event) => setDraft({ ...draft, [key]: event.target.value })}
-      error={wrong(add.error, key)}
-    />
-  );
+    const after = draft.after.trim() ? Number(draft.after) : null;
+    return call(api.POST("/v1/hooks", { body: { name, kind: draft.kind, after, ...placeOf(draft) } }));
+  };
   return (
-    <FormDialog
+    <SettingDialog<Hook, Draft>
       wide
-      title="Add a hook"
-      action="Add"
+      title={hook ? `Hook ${hook.name}` : "Add a hook"}
+      about={hook ? "Its secret stays. What was not delivered goes to the new place, at once." : undefined}
+      look={hook && (() => seen(api.GET("/v1/hooks/{name}", { params: { path: { name: hook.name } } })))}
+      draftOf={draftOf}
+      isWhole={(draft) => draft.name.trim() !== "" && draft.url.trim() !== ""}
+      put={put}
+      done={(draft) => `The hook ${draft.name.trim()} is kept.`}
+      onDone={(kept) => !hook && onMade(kept)}
       onClose={onClose}
-      onSubmit={() => add.mutate()}
-      busy={add.isPending}
-      disabled={!draft.name.trim() || !draft.url.trim()}
-      error={add.error}
-      fields={Object.keys(EMPTY)}
+      terms={(theirs) => `${theirs.url}, ${theirs.events.join(", ")}`}
+      fields={Object.keys(draftOf(null))}
     >
-      <Columns>
-        {field("name", "Name")}
-        <Select
-          label="Kind"
-          value={draft.kind}
-          onChange={(event) => setDraft({ ...draft, kind: event.target.value })}
-          choices={KINDS}
-          error={wrong(add.error, "kind")}
-        />
-      </Columns>
-      {field("url", "Address", undefined, PLACES[draft.kind])}
-      {field(
-        "events",
-        "Events",
-        draft.kind === "cloudevents"
-          ? "empty: all; such as task.completed, dag.*, *:out_of_memory"
-          : "empty: what needs a person",
+      {(form) => <Fields form={form} isNew={hook === null} />}
+    </SettingDialog>
+  );
+}
+
+function Fields({ form, isNew }: { form: Form<Draft>; isNew: boolean }) {
+  const { kind } = form.draft;
+  return (
+    <>
+      {isNew && (
+        <Columns>
+          <Field label="Name" {...form.text("name")} />
+          <Select label="Kind" {...form.text("kind")} choices={KINDS} />
+        </Columns>
       )}
+      <Field label="Address" placeholder={PLACES[kind]} {...form.text("url")} />
+      <Field
+        label="Events"
+        about={
+          kind === "cloudevents"
+            ? "empty: all; such as task.completed, dag.*, *:out_of_memory"
+            : "empty: what needs a person"
+        }
+        {...form.text("events")}
+      />
       <Columns>
-        {field("task", "Only of the task")}
-        {field("dag", "Only of the dag")}
-        {field("agent", "Only of the agent")}
+        <Field label="Only of the task" {...form.text("task")} />
+        <Field label="Only of the dag" {...form.text("dag")} />
+        <Field label="Only of the agent" {...form.text("agent")} />
       </Columns>
       <Columns>
-        {field("source", "Source", "a name for this store in CloudEvents")}
-        {field("after", "After event", "its number; empty: from now on")}
+        <Field label="Source" about="a name for this store in CloudEvents" {...form.text("source")} />
+        {isNew && <Field label="After event" about="its number; empty: from now on" {...form.text("after")} />}
       </Columns>
-    </FormDialog>
+    </>
   );
 }

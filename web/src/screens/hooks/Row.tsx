@@ -1,7 +1,5 @@
-import { useQueryClient } from "@tanstack/react-query";
-import { Ellipsis } from "lucide-react";
 import { useState } from "react";
-import { api, call, keyOf, type Schemas, useAct, useGet } from "../../api";
+import { api, call, type Schemas, useAct, useGet } from "../../api";
 import {
   Ago,
   Badge,
@@ -11,15 +9,13 @@ import {
   Empty,
   Field,
   FormDialog,
-  IconButton,
   Loaded,
-  Menu,
   plural,
+  RowActions,
   Select,
   Table,
   Text,
   type Tone,
-  useConfirm,
   wrong,
 } from "../../ui";
 import styles from "../../ui/Rows.module.css";
@@ -28,9 +24,9 @@ import type { Hook } from ".";
 const PATH = "/v1/hooks";
 const STATUS: Record<string, Tone> = { active: "green", paused: "amber", failing: "orange", disabled: "red" };
 
-type RowProps = { hook: Hook; onSecret: (hook: Hook) => void };
+type RowProps = { hook: Hook; onEdit: () => void; onSecret: (hook: Hook) => void };
 
-export function Row({ hook, onSecret }: RowProps) {
+export function Row({ hook, onEdit, onSecret }: RowProps) {
   const [open, setOpen] = useState(false);
   const status = hook.status ?? "active";
   return (
@@ -89,7 +85,7 @@ export function Row({ hook, onSecret }: RowProps) {
           </button>
         </div>
       </div>
-      <Changing hook={hook} onSecret={onSecret} onTested={() => setOpen(true)} />
+      <Changing hook={hook} onEdit={onEdit} onSecret={onSecret} onTested={() => setOpen(true)} />
       {open && (
         <div className={styles.more}>
           <Deliveries name={hook.name} />
@@ -140,71 +136,42 @@ const COLUMNS: Column<Schemas["Delivery"]>[] = [
   { id: "error", header: "Error", from: 720, cell: (row) => <Text lines={1}>{row.error}</Text> },
 ];
 
-function Changing({ hook, onSecret, onTested }: RowProps & { onTested: () => void }) {
-  const client = useQueryClient();
-  const confirm = useConfirm();
+function Changing({ hook, onEdit, onSecret, onTested }: RowProps & { onTested: () => void }) {
   const [asking, setAsking] = useState<"replay" | "rotate" | null>(null);
   const { name } = hook;
   const path = { params: { path: { name } } };
-  const stopped = hook.status === "paused" || hook.status === "disabled";
-  const turn = (on: boolean) =>
-    on ? call(api.POST("/v1/hooks/{name}/pause", path)) : call(api.POST("/v1/hooks/{name}/resume", path));
-  const turning = useAct(turn, {
-    done: (_, on) => (on ? `Nothing more is sent to ${name}.` : `${name} goes on where it stopped.`),
-    undo: (_, on) => turn(!on),
-    changes: [PATH],
-  });
   const test = useAct(() => call(api.POST("/v1/hooks/{name}/test", path)), {
     done: `A test message is on its way to ${name}.`,
     changes: [PATH],
     onDone: onTested,
   });
-  const remove = useAct(() => call(api.DELETE("/v1/hooks/{name}", path)), {
-    done: `${name} was removed.`,
-    changes: [PATH],
-  });
   return (
-    <div className={styles.does}>
-      <Button small busy={test.isPending} onClick={() => test.mutate()} aria-label={`Test ${name}`}>
-        Test
-      </Button>
-      <Button
-        small
-        aria-label={`${stopped ? "Resume" : "Pause"} ${name}`}
-        busy={turning.isPending}
-        onClick={() => {
-          client.setQueryData<Hook[]>(keyOf(PATH), (known) =>
-            known?.map((each) => (each.name === name ? { ...each, status: stopped ? "active" : "paused" } : each)),
-          );
-          turning.mutate(!stopped);
-        }}
-      >
-        {stopped ? "Resume" : "Pause"}
-      </Button>
-      <Menu
-        trigger={<IconButton small label={`More about ${name}`} icon={<Ellipsis />} />}
+    <>
+      <RowActions
+        list={PATH}
+        kind="hook"
+        name={name}
+        paused={hook.status === "paused" || hook.status === "disabled"}
+        turn={(on) =>
+          on ? call(api.POST("/v1/hooks/{name}/pause", path)) : call(api.POST("/v1/hooks/{name}/resume", path))
+        }
+        shown={(paused) => ({ status: paused ? "paused" : "active" })}
+        told={{ paused: `Nothing more is sent to ${name}.`, resumed: `${name} goes on where it stopped.` }}
+        remove={() => call(api.DELETE("/v1/hooks/{name}", path))}
+        removed="Nothing more is sent, and its secret is forgotten."
         items={[
+          { label: "Edit…", onSelect: onEdit },
           { label: "Replay…", onSelect: () => setAsking("replay") },
           { label: "New secret…", disabled: hook.kind !== "cloudevents", onSelect: () => setAsking("rotate") },
-          "line",
-          {
-            label: "Remove…",
-            danger: true,
-            onSelect: async () => {
-              const sure = await confirm({
-                title: `Remove the hook ${name}?`,
-                body: "Nothing more is sent, and its secret is forgotten.",
-                action: "Remove it",
-                danger: true,
-              });
-              if (sure) remove.mutate();
-            },
-          },
         ]}
-      />
+      >
+        <Button small busy={test.isPending} onClick={() => test.mutate()} aria-label={`Test ${name}`}>
+          Test
+        </Button>
+      </RowActions>
       {asking === "replay" && <Replay hook={hook} onClose={() => setAsking(null)} />}
       {asking === "rotate" && <Rotate name={name} onClose={() => setAsking(null)} onSecret={onSecret} />}
-    </div>
+    </>
   );
 }
 

@@ -13,7 +13,7 @@ export default function Hooks() {
   const may = useMay("GET /v1/hooks");
   // How deliveries go is told by no event.
   const hooks = useGet("/v1/hooks", undefined, { every: 5_000, enabled: may });
-  const [adding, setAdding] = useState(false);
+  const [editing, setEditing] = useState<Hook | "new" | null>(null);
   const [made, setMade] = useState<Hook | null>(null);
   return (
     <Page
@@ -21,7 +21,7 @@ export default function Hooks() {
       about="Who is told of events: programs, chats and mailboxes."
       actions={
         may && (
-          <Button look="primary" icon={<Plus />} onClick={() => setAdding(true)}>
+          <Button look="primary" icon={<Plus />} onClick={() => setEditing("new")}>
             Add a hook
           </Button>
         )
@@ -38,7 +38,7 @@ export default function Hooks() {
               ) : (
                 <ul className={styles.list} aria-label="Hooks">
                   {all.map((each) => (
-                    <Row key={each.name} hook={each} onSecret={setMade} />
+                    <Row key={each.name} hook={each} onEdit={() => setEditing(each)} onSecret={setMade} />
                   ))}
                 </ul>
               )}
@@ -52,7 +52,13 @@ export default function Hooks() {
           </Empty>
         </Section>
       )}
-      {adding && <HookDialog onClose={() => setAdding(false)} onMade={(hook) => hook.secret && setMade(hook)} />}
+      {editing && (
+        <HookDialog
+          hook={editing === "new" ? null : editing}
+          onClose={() => setEditing(null)}
+          onMade={(hook) => hook.secret && setMade(hook)}
+        />
+      )}
       {made?.secret && (
         <ShownOnce
           title={`The secret of ${made.name}`}

@@ -18,6 +18,7 @@ import {
   Table,
   Text,
 } from "../../ui";
+import { written } from "../tasks/words";
 import styles from "./Now.module.css";
 
 type Lane = Schemas["Lane"];
@@ -69,7 +70,7 @@ function useColumns(): Column<Row>[] {
         header: "Lane",
         cell: ({ lane, paused }) => (
           <div className={styles.two}>
-            <Link to="/tasks" search={{ query: `status:ready type:${lane.type}` } as never} className="truncate">
+            <Link to="/tasks" search={{ q: `status:ready type:${written(lane.type)}` }} className="truncate">
               <bdi>{lane.type}</bdi>
               {paused && <span className={styles.paused}> paused</span>}
             </Link>

@@ -2,7 +2,7 @@
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type Schemas, useInbox, useOverview } from "../../api";
-import { Ago, cx, duration, Loaded, Money, money, plural } from "../../ui";
+import { Ago, cx, duration, Loaded, money, plural } from "../../ui";
 import styles from "./Now.module.css";
 
 type Overview = Schemas["Overview"];
@@ -21,6 +21,8 @@ export function Strip() {
 function Figures({ overview }: { overview: Overview }) {
   const pace: Partial<Schemas["Pace"]> = overview.pace ?? {};
   const stalled = overview.stalled.length;
+  // What has no known price makes the sum a lower bound.
+  const unpriced = pace.unpriced ?? 0;
   // What is listed below, as long as all of it is: the two are read at different moments.
   const inbox = useInbox().data;
   const questions = inbox && inbox.length < LISTED ? { count: inbox.length, more: false } : overview.questions;
@@ -46,7 +48,7 @@ function Figures({ overview }: { overview: Overview }) {
       </Figure>
       <Figure
         to="/tasks"
-        search={{ query: "status:running,claimed" }}
+        search={{ q: "status:running,claimed" }}
         name="Stalled leases"
         tone={stalled ? "red" : undefined}
         about={stalled ? "missed a renewal" : "all renewed in time"}
@@ -68,12 +70,14 @@ function Figures({ overview }: { overview: Overview }) {
         to="/cost"
         name="Spent today"
         about={
-          pace.limit_usd == null
+          (unpriced ? `${unpriced.toLocaleString("en-US")} unpriced; ` : "") +
+          (pace.limit_usd == null
             ? "no budget in USD"
-            : `${money(pace.left_usd ?? 0)} of ${money(pace.limit_usd)} left (${pace.scope})`
+            : `${money(pace.left_usd ?? 0)} of ${money(pace.limit_usd)} left (${pace.scope})`)
         }
       >
-        <Money usd={pace.spent_usd ?? 0} unpriced={pace.unpriced ?? 0} />
+        {unpriced ? "≥ " : ""}
+        {money(pace.spent_usd ?? 0)}
       </Figure>
       <Figure
         to="/gates"
@@ -86,7 +90,7 @@ function Figures({ overview }: { overview: Overview }) {
       </Figure>
       <Figure
         to="/tasks"
-        search={{ query: "status:ready" }}
+        search={{ q: "status:ready" }}
         name="Oldest ready"
         about={`${plural(overview.tasks.ready ?? 0, "task")} ready`}
       >

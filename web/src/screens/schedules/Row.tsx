@@ -1,14 +1,10 @@
-import { useQueryClient } from "@tanstack/react-query";
-import { Ellipsis } from "lucide-react";
 import { useState } from "react";
-import { api, call, keyOf, useAct, useGet, useMay } from "../../api";
-import { Ago, Badge, Button, Count, Duration, duration, IconButton, Loaded, Menu, Text, useConfirm } from "../../ui";
+import { api, call, useGet, useMay } from "../../api";
+import { Ago, Badge, Count, Duration, duration, Loaded, RowActions, Text } from "../../ui";
 import styles from "../../ui/Rows.module.css";
 import { bodyOf, draftOf, type Schedule } from "./draft";
 import { Last } from "./Last";
 import { Makes, Problem } from "./Makes";
-
-const PATH = "/v1/schedules";
 
 export function Row({ schedule, onEdit }: { schedule: Schedule; onEdit: () => void }) {
   const [coming, setComing] = useState(false);
@@ -93,60 +89,25 @@ function Coming({ name }: { name: string }) {
 }
 
 function Changing({ schedule, onEdit }: { schedule: Schedule; onEdit: () => void }) {
-  const client = useQueryClient();
-  const confirm = useConfirm();
   const may = useMay("POST /v1/schedules/{name}/pause");
   const { name } = schedule;
   const path = { params: { path: { name } } };
-  const paused = schedule.paused ?? false;
-  const turn = (on: boolean) =>
-    on ? call(api.POST("/v1/schedules/{name}/pause", path)) : call(api.POST("/v1/schedules/{name}/resume", path));
-  const turning = useAct(turn, {
-    done: (_, on) => (on ? `${name} is paused.` : `${name} goes on with its next time.`),
-    undo: (_, on) => turn(!on),
-    changes: [PATH],
-  });
-  const remove = useAct(() => call(api.DELETE("/v1/schedules/{name}", path)), {
-    done: `${name} was removed.`,
-    undo: () => call(api.PUT("/v1/schedules/{name}", { ...path, body: bodyOf(draftOf(schedule), false) })),
-    changes: [PATH],
-  });
   if (!may) return null;
   return (
-    <div className={styles.does}>
-      <Button
-        small
-        aria-label={`${paused ? "Resume" : "Pause"} ${name}`}
-        busy={turning.isPending}
-        onClick={() => {
-          client.setQueryData<Schedule[]>(keyOf(PATH), (known) =>
-            known?.map((each) => (each.name === name ? { ...each, paused: !paused } : each)),
-          );
-          turning.mutate(!paused);
-        }}
-      >
-        {paused ? "Resume" : "Pause"}
-      </Button>
-      <Menu
-        trigger={<IconButton small label={`More about ${name}`} icon={<Ellipsis />} />}
-        items={[
-          { label: "Edit…", onSelect: onEdit },
-          "line",
-          {
-            label: "Remove…",
-            danger: true,
-            onSelect: async () => {
-              const sure = await confirm({
-                title: `Remove the schedule ${name}?`,
-                body: "What it made stays.",
-                action: "Remove it",
-                danger: true,
-              });
-              if (sure) remove.mutate();
-            },
-          },
-        ]}
-      />
-    </div>
+    <RowActions
+      list="/v1/schedules"
+      kind="schedule"
+      name={name}
+      paused={schedule.paused ?? false}
+      turn={(on) =>
+        on ? call(api.POST("/v1/schedules/{name}/pause", path)) : call(api.POST("/v1/schedules/{name}/resume", path))
+      }
+      shown={(paused) => ({ paused })}
+      told={{ paused: `${name} is paused.`, resumed: `${name} goes on with its next time.` }}
+      remove={() => call(api.DELETE("/v1/schedules/{name}", path))}
+      removed="What it made stays."
+      restore={() => call(api.PUT("/v1/schedules/{name}", { ...path, body: bodyOf(draftOf(schedule), false) }))}
+      items={[{ label: "Edit…", onSelect: onEdit }]}
+    />
   );
 }

@@ -1,69 +1,45 @@
-// A schedule to be written. What somebody else changed meanwhile is shown, not overwritten.
-import { useState } from "react";
-import { api, call, useAct } from "../../api";
-import { onlyIf, type Seen, seen, useEditing, useSeen } from "../../api/edits";
-import { Checkbox, Columns, Conflict, Dialog, Field, FormDialog, Loaded, Select, TextArea, wrong } from "../../ui";
-import { bodyOf, type Draft, draftOf, type Makes, SAMPLE, type Schedule, type When } from "./draft";
+// A schedule to be written.
+import { api, call } from "../../api";
+import { onlyIf, seen } from "../../api/edits";
+import { Checkbox, Columns, Field, type Form, JsonField, Select, SettingDialog } from "../../ui";
+import { bodyOf, type Draft, draftOf, MADE, type Makes, SAMPLE, type Schedule, type When } from "./draft";
 import { templateError } from "./template";
 
-const look = (name: string) => () => seen(api.GET("/v1/schedules/{name}", { params: { path: { name } } }));
 const FIELDS = ["name", "cron", "every", "at", "timezone", "missed", "max_missed", "overlap", "jitter"];
 
 /** `name` "": a new one. */
 export function ScheduleDialog({ name, onClose }: { name: string; onClose: () => void }) {
-  return name ? <Existing name={name} onClose={onClose} /> : <Form known={null} onClose={onClose} />;
-}
-
-function Existing({ name, onClose }: { name: string; onClose: () => void }) {
-  const found = useSeen(["schedule", name], look(name));
-  if (found.data) return <Form known={found.data} onClose={onClose} />;
   return (
-    <Dialog open onClose={onClose} title={`Schedule ${name}`}>
-      <Loaded of={found}>{() => null}</Loaded>
-    </Dialog>
-  );
-}
-
-function Form({ known, onClose }: { known: Seen<Schedule> | null; onClose: () => void }) {
-  const [draft, setDraft] = useState(() => draftOf(known?.value ?? null));
-  const name = draft.name.trim();
-  const editing = useEditing(known, look(name));
-  const save = useAct(
-    async () => {
-      const body = bodyOf(draft, known !== null);
-      return editing.send((version) =>
-        call(api.PUT("/v1/schedules/{name}", { params: { path: { name }, ...onlyIf(version) }, body })),
-      );
-    },
-    { quiet: true, done: `The schedule ${name} is kept.`, onDone: onClose },
-  );
-  const change = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
-  const set = (field: keyof Draft) => (event: { target: { value: string } }) => change({ [field]: event.target.value });
-  const { theirs } = editing;
-  const bad = templateError(draft.template);
-  return (
-    <FormDialog
+    <SettingDialog<Schedule, Draft>
       wide
-      title={known ? `Schedule ${name}` : "Add a schedule"}
-      action={theirs ? "Replace with mine" : "Save"}
+      title={name ? `Schedule ${name}` : "Add a schedule"}
+      look={name ? () => seen(api.GET("/v1/schedules/{name}", { params: { path: { name } } })) : null}
+      draftOf={draftOf}
+      isWhole={(draft) => draft.name.trim() !== "" && templateError(draft.template) === undefined}
+      put={async (draft, version) =>
+        call(
+          api.PUT("/v1/schedules/{name}", {
+            params: { path: { name: draft.name.trim() }, ...onlyIf(version) },
+            body: bodyOf(draft, name !== ""),
+          }),
+        )
+      }
+      done={(draft) => `The schedule ${draft.name.trim()} is kept.`}
       onClose={onClose}
-      onSubmit={() => save.mutate()}
-      busy={save.isPending}
-      disabled={!name || bad !== undefined}
-      error={theirs ? null : save.error}
+      terms={(theirs) => theirs.cron ?? (theirs.every != null ? `every ${theirs.every} s` : `at ${theirs.at}`)}
       fields={FIELDS}
     >
-      {theirs && (
-        <Conflict
-          now={theirs.cron ?? (theirs.every != null ? `every ${theirs.every} s` : `at ${theirs.at}`)}
-          onTake={() => {
-            setDraft(draftOf(theirs));
-            editing.taken();
-          }}
-        />
-      )}
+      {(form) => <Fields form={form} isNew={!name} />}
+    </SettingDialog>
+  );
+}
+
+function Fields({ form, isNew }: { form: Form<Draft>; isNew: boolean }) {
+  const { draft, change } = form;
+  return (
+    <>
       <Columns>
-        {!known && <Field label="Name" value={draft.name} onChange={set("name")} error={wrong(save.error, "name")} />}
+        {isNew && <Field label="Name" {...form.text("name")} />}
         <Select
           label="When"
           value={draft.when}
@@ -76,39 +52,13 @@ function Form({ known, onClose }: { known: Seen<Schedule> | null; onClose: () =>
         />
         {draft.when === "cron" && (
           <>
-            <Field
-              label="Cron"
-              about="minute hour day month weekday"
-              className="mono"
-              value={draft.cron}
-              onChange={set("cron")}
-              error={wrong(save.error, "cron")}
-            />
-            <Field
-              label="Time zone"
-              value={draft.timezone}
-              onChange={set("timezone")}
-              error={wrong(save.error, "timezone")}
-            />
+            <Field label="Cron" about="minute hour day month weekday" className="mono" {...form.text("cron")} />
+            <Field label="Time zone" {...form.text("timezone")} />
           </>
         )}
-        {draft.when === "every" && (
-          <Field
-            label="Every"
-            about="such as 90s, 15m, 6h, 1d"
-            value={draft.every}
-            onChange={set("every")}
-            error={wrong(save.error, "every")}
-          />
-        )}
+        {draft.when === "every" && <Field label="Every" about="such as 90s, 15m, 6h, 1d" {...form.text("every")} />}
         {draft.when === "at" && (
-          <Field
-            label="At"
-            about="such as 2030-01-31T09:00:00+01:00, or 2h from now"
-            value={draft.at}
-            onChange={set("at")}
-            error={wrong(save.error, "at")}
-          />
+          <Field label="At" about="such as 2030-01-31T09:00:00+01:00, or 2h from now" {...form.text("at")} />
         )}
       </Columns>
       <Select
@@ -119,63 +69,38 @@ function Form({ known, onClose }: { known: Seen<Schedule> | null; onClose: () =>
           const untouched = draft.template === SAMPLE[draft.makes];
           change({ makes, ...(untouched ? { template: SAMPLE[makes] } : {}) });
         }}
-        choices={[
-          { value: "task", label: "a task" },
-          { value: "dag", label: "a dag" },
-        ]}
+        choices={MADE}
       />
-      <TextArea
+      <JsonField
         label="Template"
         about="JSON, as it is added otherwise. {{schedule.tick}} and {{schedule.name}} are filled in."
-        mono
-        rows={8}
-        spellCheck={false}
         value={draft.template}
-        onChange={set("template")}
-        error={bad}
+        onChange={(template) => change({ template })}
+        error={templateError(draft.template)}
       />
       <Columns>
         <Select
           label="If nobody kept time"
-          value={draft.missed}
-          onChange={set("missed")}
-          error={wrong(save.error, "missed")}
+          {...form.text("missed")}
           choices={[
             { value: "one", label: "one for all that were missed" },
             { value: "skip", label: "none for those" },
             { value: "all", label: "one for each" },
           ]}
         />
-        {draft.missed === "all" && (
-          <Field
-            label="At most"
-            inputMode="numeric"
-            value={draft.max_missed}
-            onChange={set("max_missed")}
-            error={wrong(save.error, "max_missed")}
-          />
-        )}
+        {draft.missed === "all" && <Field label="At most" inputMode="numeric" {...form.text("max_missed")} />}
         <Select
           label="If the last one has not ended"
-          value={draft.overlap}
-          onChange={set("overlap")}
-          error={wrong(save.error, "overlap")}
+          {...form.text("overlap")}
           choices={[
             { value: "allow", label: "make another" },
             { value: "skip", label: "make none" },
             { value: "cancel", label: "cancel that, make another" },
           ]}
         />
-        <Field
-          label="Later by up to"
-          placeholder="0"
-          about="so that not all begin at once"
-          value={draft.jitter}
-          onChange={set("jitter")}
-          error={wrong(save.error, "jitter")}
-        />
+        <Field label="Later by up to" placeholder="0" about="so that not all begin at once" {...form.text("jitter")} />
       </Columns>
       <Checkbox label="Paused" checked={draft.paused} onChange={(event) => change({ paused: event.target.checked })} />
-    </FormDialog>
+    </>
   );
 }

@@ -29,6 +29,11 @@ export interface Draft {
   paused: boolean;
 }
 
+export const MADE = [
+  { value: "task", label: "a task" },
+  { value: "dag", label: "a dag" },
+];
+
 export const SAMPLE: Record<Makes, string> = {
   task: stringifyExact({ type: "audit", title: "Audit of {{schedule.tick}}", payload: { deep: true } }, 2),
   dag: stringifyExact(

@@ -1,11 +1,10 @@
+import { LosslessNumber, readExact } from "../../api/exact";
+
 /** Why a text is no JSON object; undefined if it is one. */
 export function templateError(text: string): string | undefined {
-  try {
-    const found: unknown = JSON.parse(text);
-    return typeof found === "object" && found !== null && !Array.isArray(found)
-      ? undefined
-      : "This must be an object: { … }";
-  } catch (error) {
-    return error instanceof Error ? `This is not JSON: ${error.message}` : "This is not JSON.";
-  }
+  const { value, fault } = readExact(text);
+  if (fault !== null) return fault;
+  const isObject =
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof LosslessNumber);
+  return isObject ? undefined : "This must be an object: { … }";
 }

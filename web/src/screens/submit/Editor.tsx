@@ -1,14 +1,12 @@
 /** The text of a dag, with what is known about it: names and values are offered, what is wrong is marked at its place. */
-import { autocompletion, type CompletionContext, type CompletionResult, closeBrackets, completionKeymap } from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { autocompletion, type CompletionContext, type CompletionResult, completionKeymap } from "@codemirror/autocomplete";
+import { indentWithTab } from "@codemirror/commands";
 import { json } from "@codemirror/lang-json";
 import { yaml } from "@codemirror/lang-yaml";
-import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
-import { type Diagnostic, lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { Compartment, EditorState } from "@codemirror/state";
-import { drawSelection, EditorView, highlightActiveLine, hoverTooltip, keymap, lineNumbers, placeholder } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
+import { EditorView, hoverTooltip, keymap, placeholder } from "@codemirror/view";
 import { useEffect, useRef } from "react";
+import { mark, PLAIN, replaceAll } from "../../ui/editor/plain";
 import { type Cursor, cursorAt, OF_REFS, refsIn } from "./context";
 import { type Flaw, formatOf } from "./document";
 import { type DagSchema, fieldsOf, HELP, inWords, VALUES } from "./fields";
@@ -27,34 +25,6 @@ type EditorProps = {
   handle: React.RefObject<Handle | null>;
 };
 
-const LOOKS = HighlightStyle.define([
-  { tag: [tags.propertyName, tags.definition(tags.propertyName)], color: "var(--blue)" },
-  { tag: tags.string, color: "var(--green)" },
-  { tag: [tags.number, tags.bool, tags.null], color: "var(--violet)" },
-  { tag: tags.comment, color: "var(--muted)", fontStyle: "italic" },
-  { tag: [tags.punctuation, tags.separator, tags.bracket], color: "var(--muted)" },
-]);
-
-const THEME = EditorView.theme({
-  "&": { height: "100%", fontSize: "12.5px", backgroundColor: "var(--surface)", color: "var(--text)" },
-  "&.cm-focused": { outline: "none" },
-  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.55" },
-  ".cm-content": { caretColor: "var(--text)" },
-  ".cm-cursor": { borderLeftColor: "var(--text)" },
-  ".cm-gutters": { backgroundColor: "var(--surface)", color: "var(--muted)", borderRight: "1px solid var(--line)" },
-  ".cm-activeLine": { backgroundColor: "color-mix(in srgb, var(--hover) 60%, transparent)" },
-  "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": { backgroundColor: "var(--selected) !important" },
-  ".cm-placeholder": { color: "var(--muted)" },
-  ".cm-tooltip": { border: "1px solid var(--line)", borderRadius: "6px", backgroundColor: "var(--raised)", color: "var(--text)", boxShadow: "var(--shadow)", maxWidth: "360px" },
-  ".cm-tooltip-autocomplete ul li": { padding: "2px 8px !important" },
-  ".cm-tooltip-autocomplete ul li[aria-selected]": { backgroundColor: "var(--accent) !important", color: "var(--on-accent) !important" },
-  ".cm-completionDetail": { fontStyle: "normal", opacity: "0.85", marginLeft: "1em" },
-  ".cm-completionInfo": { padding: "6px 8px", fontFamily: "var(--font)", fontSize: "12px" },
-  ".cm-diagnostic": { padding: "4px 8px", fontFamily: "var(--font)", fontSize: "12px" },
-  ".cm-diagnostic-error": { borderLeft: "3px solid var(--red)" },
-  ".cm-lintRange-error": { backgroundImage: "none", textDecoration: "underline wavy var(--red) 1px", textUnderlineOffset: "3px" },
-});
-
 export function Editor({ text, onChange, onSubmit, flaws, schema, handle }: EditorProps) {
   const place = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
@@ -70,16 +40,6 @@ export function Editor({ text, onChange, onSubmit, flaws, schema, handle }: Edit
       state: EditorState.create({
         doc: text,
         extensions: [
-          lineNumbers(),
-          lintGutter(),
-          history(),
-          drawSelection(),
-          highlightActiveLine(),
-          bracketMatching(),
-          closeBrackets(),
-          indentUnit.of("  "),
-          syntaxHighlighting(LOOKS),
-          THEME,
           placeholder("title: …\ntasks:\n  - type: …"),
           EditorView.contentAttributes.of({ "aria-label": "The dag, in YAML or JSON", "aria-describedby": "submit-keys", tabindex: "0" }),
           autocompletion({ override: [(context) => offered(context, latest.current.schema)], icons: false }),
@@ -93,12 +53,10 @@ export function Editor({ text, onChange, onSubmit, flaws, schema, handle }: Edit
               },
             },
             ...completionKeymap,
-            ...lintKeymap,
-            ...historyKeymap,
-            ...defaultKeymap,
             // After Escape, Tab moves on as everywhere: the editor sees to that.
             indentWithTab,
           ]),
+          PLAIN,
           language.current.of(languageOf(text)),
           EditorView.updateListener.of((update) => {
             if (!update.docChanged) return;
@@ -130,19 +88,13 @@ export function Editor({ text, onChange, onSubmit, flaws, schema, handle }: Edit
   useEffect(() => {
     const made = view.current;
     if (made && made.state.doc.toString() !== text) {
-      made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: text } });
+      replaceAll(made, text);
       made.dispatch({ effects: language.current.reconfigure(languageOf(text)) });
     }
   }, [text]);
 
   useEffect(() => {
-    const made = view.current;
-    if (!made) return;
-    const end = made.state.doc.length;
-    const told: Diagnostic[] = flaws
-      .filter((flaw) => flaw.from <= end)
-      .map((flaw) => ({ from: flaw.from, to: Math.min(flaw.to, end), severity: "error", message: flaw.message }));
-    made.dispatch(setDiagnostics(made.state, told));
+    if (view.current) mark(view.current, flaws);
   }, [flaws]);
 
   return <div ref={place} className={styles.editor} />;

@@ -4,6 +4,7 @@
  * The rule: what is refused here would be refused by the server, in about the same words, but with the place. The server
  * has the last word; where it says which task and field it refuses, `placeOf` finds them in the text.
  */
+import type { Flaw } from "../../ui/editor/plain";
 import { Validator } from "@cfworker/json-schema";
 import { closest, distance } from "fastest-levenshtein";
 import { isLosslessNumber } from "lossless-json";
@@ -13,11 +14,7 @@ import { findCycle, longestChain } from "../dag/paths";
 import { type DagSchema, fieldsOf, inWords, type Kind, requiredOf, type Schema } from "./fields";
 import { type Parsed, parseJson, parseYaml } from "./yaml";
 
-export interface Flaw {
-  from: number;
-  to: number;
-  message: string;
-}
+export type { Flaw };
 
 export interface DraftTask {
   /** Its ref, else its place: what names it in the preview. */

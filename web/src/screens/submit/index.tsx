@@ -8,27 +8,9 @@ import { type Draft, type Flaw, placeOf, read } from "./document";
 import { Editor, type Handle } from "./Editor";
 import { YAML } from "./examples";
 import type { DagSchema } from "./fields";
+import { keep, kept } from "./kept";
 import { Preview } from "./Preview";
 import styles from "./Submit.module.css";
-
-const KEPT = "dibs-submit";
-
-/** What was being written survives a reload, in this tab. */
-function kept(): string {
-  try {
-    return sessionStorage.getItem(KEPT) ?? "";
-  } catch {
-    return "";
-  }
-}
-
-function keep(text: string): void {
-  try {
-    if (text.length < 500_000) sessionStorage.setItem(KEPT, text);
-  } catch {
-    // Then it does not.
-  }
-}
 
 export default function SubmitScreen() {
   const schema = useGet("/v1/openapi.json" as never, undefined, { fresh: Number.POSITIVE_INFINITY });

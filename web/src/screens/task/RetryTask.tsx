@@ -1,58 +1,49 @@
-// Another life for a task that ended badly: as it is, or with another payload. About a dead letter that is a decision,
-// and recorded as one.
+// Another life for a task that ended badly: as it is, or with another payload.
 import { useState } from "react";
-import { api, call, parseExact, type Schemas, stringifyExact, useAbout, useAct } from "../../api";
-import { Button, Checkbox, Dialog, Field, TextArea } from "../../ui";
+import { readExact, type Schemas, stringifyExact, useAct } from "../../api";
+import { useMyself } from "../../api/myself";
+import { Checkbox, Field, FormDialog, JsonField } from "../../ui";
+import { live, type Wanted } from "./retrying";
 
 type Task = Schemas["Task"];
 
-interface Wanted {
-  payload?: unknown;
-  keepSteps: boolean;
-  note: string;
-}
-
 export function RetryTask({ task, modify, onClose }: { task: Task; modify: boolean; onClose: () => void }) {
-  const by = useAbout().data?.name || "dashboard";
+  const by = useMyself();
   const [keepSteps, setKeepSteps] = useState(true);
   const [note, setNote] = useState("");
   const [text, setText] = useState(() => stringifyExact(task.payload ?? null, 2));
-  const read = modify ? readJson(text) : { payload: undefined, fault: null };
+  const read = modify ? readExact(text) : { value: undefined, fault: null };
   const isDead = task.status === "dead_lettered";
-  const retry = useAct((wanted: Wanted) => (isDead ? review(task.id, by, wanted) : revive(task.id, wanted)), {
+  const retry = useAct((wanted: Wanted) => live(task, by, wanted), {
+    quiet: true,
     done: "It lives again; what was cancelled because of it is back, too.",
     onDone: onClose,
   });
-  const send = () => {
-    if (read.fault === null)
-      retry.mutate({ keepSteps, note: note.trim(), ...(modify ? { payload: read.payload } : {}) });
-  };
+  const refused = retry.error?.field === "payload" ? retry.error.message : null;
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <FormDialog
       wide={modify}
       title={modify ? "Modify and retry" : "Retry this task?"}
       about={`Its attempts are counted anew; its history stays.${isDead ? " The decision is recorded with your name." : ""}`}
-      actions={
-        <>
-          <Button onClick={onClose}>Back</Button>
-          <Button look="primary" busy={retry.isPending} disabled={read.fault !== null} onClick={send}>
-            Retry
-          </Button>
-        </>
-      }
+      action="Retry"
+      onClose={onClose}
+      onSubmit={() => retry.mutate({ keepSteps, note: note.trim(), ...(modify ? { payload: read.value } : {}) })}
+      busy={retry.isPending}
+      disabled={read.fault !== null}
+      error={retry.error}
+      fields={modify ? ["payload"] : []}
     >
       {modify && (
-        <TextArea
+        <JsonField
           label="Payload (JSON)"
-          mono
-          rows={14}
-          spellCheck={false}
+          about="Numbers are sent exactly as they are written here. Ctrl Enter retries."
           value={text}
-          onChange={(event) => setText(event.target.value)}
-          error={read.fault}
-          about="Numbers are sent exactly as they are written here."
+          onChange={(changed) => {
+            setText(changed);
+            if (retry.error) retry.reset();
+          }}
+          error={read.fault ?? refused}
+          autoFocus
         />
       )}
       <Checkbox
@@ -68,44 +59,6 @@ export function RetryTask({ task, modify, onClose }: { task: Task; modify: boole
           onChange={(event) => setNote(event.target.value)}
         />
       )}
-    </Dialog>
-  );
-}
-
-/** The document and what is wrong with it, if something is. */
-export function readJson(text: string): { payload: unknown; fault: string | null } {
-  try {
-    return { payload: parseExact(text), fault: null };
-  } catch (error) {
-    return {
-      payload: undefined,
-      fault: error instanceof Error ? `This is no JSON: ${error.message}` : "This is no JSON.",
-    };
-  }
-}
-
-function revive(id: string, { keepSteps, ...wanted }: Wanted) {
-  const payload = "payload" in wanted ? { payload: wanted.payload } : {};
-  return call(
-    api.POST("/v1/tasks/{task_id}/retry", {
-      params: { path: { task_id: id } },
-      body: { keep_steps: keepSteps, ...payload },
-    }),
-  );
-}
-
-function review(id: string, by: string, { keepSteps, note, ...wanted }: Wanted) {
-  const payload = "payload" in wanted ? { payload: wanted.payload } : {};
-  return call(
-    api.POST("/v1/dead-letters/{task_id}/review", {
-      params: { path: { task_id: id } },
-      body: {
-        resolution: "payload" in wanted ? "retried_modified" : "retried",
-        by,
-        note: note || null,
-        keep_steps: keepSteps,
-        ...payload,
-      },
-    }),
+    </FormDialog>
   );
 }

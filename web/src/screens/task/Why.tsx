@@ -16,6 +16,7 @@ import { Ago, Loaded, StatusBadge, Text } from "../../ui";
 import { Answer } from "./Answer";
 import { GateActions } from "./GateActions";
 import { Ids } from "./links";
+import { Overspent } from "./Overspent";
 import styles from "./Task.module.css";
 
 type Task = Schemas["Task"];
@@ -55,6 +56,7 @@ export function WhyPanel({ task }: { task: Task }) {
                 ))}
               </ul>
             )}
+            {task.status === "dead_lettered" && <Overspent task={task} />}
           </>
         )}
       </Loaded>

@@ -1,5 +1,6 @@
-/** Which budgets a task draws on, the one it is parked on first. */
+/** Which budgets a task draws on, the one that stopped it first. */
 import type { Schemas } from "../../api";
+import { usedUp } from "./copy";
 
 type Task = Schemas["Task"];
 type Budget = Schemas["Budget"];
@@ -13,7 +14,9 @@ export function budgetsOf(task: Task, budgets: readonly Budget[]): Budget[] {
     ...(task.charged_to ?? []),
   ]);
   if (task.agent) scopes.add(`agent:${task.agent}`);
-  const parks = (budget: Budget) => task.parked_on === `budget:${budget.scope}:${budget.unit}`;
+  const stopped = usedUp(task);
+  const parks = (budget: Budget) =>
+    task.parked_on === `budget:${budget.scope}:${budget.unit}` || stopped === budget.scope;
   return budgets
     .filter((budget) => scopes.has(budget.scope) || parks(budget))
     .sort((one, other) => Number(parks(other)) - Number(parks(one)) || (other.waiting ?? 0) - (one.waiting ?? 0));

@@ -37,14 +37,17 @@ export function FilterBar({ query, onQuery, fault }: Props) {
     onQuery(wanted.trim());
   };
   const choose = (index: number) => {
-    setWaiting(late);
-    if (late) return setAt(index);
-    setAt(-1);
     const option = options[index];
+    const here = caret ?? text.length;
+    // One of an earlier text will do, if what was typed since is the beginning of it.
+    const serves = !late || (option !== undefined && isBegun(option.insert, text.slice(option.start, here)));
+    setWaiting(!serves);
+    if (!serves) return setAt(index);
+    setAt(-1);
     if (option === undefined) return;
     const whole = !/[:<>=]$/.test(option.insert);
     const before = text.slice(0, option.start) + option.insert + (whole ? " " : "");
-    const wanted = before + text.slice(option.end).replace(/^ /, "");
+    const wanted = before + text.slice(late ? Math.max(option.end, here) : option.end).replace(/^ /, "");
     setText(wanted);
     setCaret(before.length);
     requestAnimationFrame(() => field.current?.setSelectionRange(before.length, before.length));
@@ -146,4 +149,8 @@ export function FilterBar({ query, onQuery, fault }: Props) {
       )}
     </div>
   );
+}
+
+function isBegun(whole: string, begun: string): boolean {
+  return whole.toLowerCase().startsWith(begun.toLowerCase());
 }

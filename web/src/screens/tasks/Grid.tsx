@@ -10,8 +10,10 @@ import {
   useRef,
   useState,
 } from "react";
+import { ArrowDown, ArrowUp } from "lucide-react";
 import { cx } from "../../ui";
 import type { Column, Row } from "./columns";
+import { canBeSorted, type Sorting } from "./order";
 import styles from "./Tasks.module.css";
 import type { List } from "./useList";
 
@@ -24,6 +26,9 @@ const MOST_ROWS = 1_000_000;
 interface Props {
   list: List;
   columns: readonly Column[];
+  /** By which column they are in order; null: as they were added, the newest first. */
+  sorting: Sorting | null;
+  onSort: (column: string) => void;
   selected: (id: string) => boolean;
   /** Whether rows can be selected at all. */
   selects: boolean;
@@ -36,7 +41,9 @@ interface Props {
   onAt: (index: number) => void;
 }
 
-export function Grid({ list, columns, selected, selects, onToggle, onToggleAll, all, some, onOpen, at, onAt }: Props) {
+export function Grid(props: Props) {
+  const { list, columns, sorting, onSort, selected, selects, onToggle, onToggleAll, all, some, onOpen, at, onAt } =
+    props;
   const frame = useRef<HTMLDivElement>(null);
   const [from, setFrom] = useState(0);
   const [fits, setFits] = useState(30);
@@ -160,9 +167,12 @@ export function Grid({ list, columns, selected, selects, onToggle, onToggleAll, 
               </th>
             )}
             {columns.map((column) => (
-              <th key={column.id} scope="col" className={cx(styles.head, column.end && styles.end)}>
-                {column.name}
-              </th>
+              <Head
+                key={column.id}
+                column={column}
+                way={sorting?.column === column.id ? (sorting.down ? "descending" : "ascending") : undefined}
+                onSort={onSort}
+              />
             ))}
           </tr>
         </thead>
@@ -171,6 +181,34 @@ export function Grid({ list, columns, selected, selects, onToggle, onToggleAll, 
         </tbody>
       </table>
     </div>
+  );
+}
+
+type HeadProps = {
+  column: Column;
+  way: "ascending" | "descending" | undefined;
+  onSort: (column: string) => void;
+};
+
+/** The name of a column, to be pressed where rows can be put in order by it. */
+function Head({ column, way, onSort }: HeadProps) {
+  const Arrow = way === "descending" ? ArrowDown : ArrowUp;
+  return (
+    <th scope="col" className={cx(styles.head, column.end && styles.end)} aria-sort={way}>
+      {canBeSorted(column.id) ? (
+        <button
+          type="button"
+          className={styles.sort}
+          title={`Sort by ${column.name.toLowerCase()}`}
+          onClick={() => onSort(column.id)}
+        >
+          {column.name}
+          {way && <Arrow aria-hidden />}
+        </button>
+      ) : (
+        column.name
+      )}
+    </th>
   );
 }
 

@@ -10,6 +10,7 @@ import { ColumnsButton } from "./ColumnsButton";
 import { COLUMNS, type Row, useColumns } from "./columns";
 import { FilterBar } from "./FilterBar";
 import { Grid } from "./Grid";
+import { pressed, sortingOf } from "./order";
 import styles from "./Tasks.module.css";
 import { useList } from "./useList";
 import { ViewBar } from "./ViewBar";
@@ -19,7 +20,8 @@ const NARROW = "(max-width: 720px)";
 
 export default function TasksScreen() {
   const [query, setQuery] = useParam("q");
-  const list = useList(query);
+  const [order, setOrder] = useParam("sort");
+  const list = useList(query, order);
   const { pages, look } = list;
   const navigate = useNavigate();
   const may = useMay("POST /v1/tasks/{task_id}/retry");
@@ -129,6 +131,8 @@ export default function TasksScreen() {
           <Grid
             list={list}
             columns={columns}
+            sorting={sortingOf(order)}
+            onSort={(column) => setOrder(pressed(column, order))}
             selects={may}
             selected={(id) => everything || ids.has(id)}
             onToggle={toggle}
@@ -210,6 +214,7 @@ function Foot({ query, list }: { query: string; list: ReturnType<typeof useList>
     <div className={styles.foot}>
       <span>
         {total ? `${total.more ? "more than " : ""}${plural(total.count, "task")}` : "…"}
+        {pages.cut ? `; the newest ${pages.count.toLocaleString("en-US")} of them are sorted` : ""}
         {pages.ended ? "" : `, ${pages.count.toLocaleString("en-US")} loaded`}
         {pages.busy ? "; looking at older ones …" : ""}
       </span>

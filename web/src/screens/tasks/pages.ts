@@ -9,6 +9,8 @@
 export interface Portion<Row> {
   items: Row[];
   cursor?: string | null;
+  /** There is more, but not in this list. */
+  cut?: boolean;
 }
 
 export type Load<Row> = (cursor: string | null, signal: AbortSignal) => Promise<Portion<Row>>;
@@ -31,6 +33,8 @@ export class Pages<Row extends { id: string }> {
   begun = false;
   /** Whether the list is known to its end. */
   ended = false;
+  /** Whether more fits than the list has. */
+  cut = false;
   private pages: Page<Row>[] = [];
   private next: string | null = null;
   private more = false;
@@ -202,6 +206,7 @@ export class Pages<Row extends { id: string }> {
   private went(found: Portion<Row>): void {
     this.next = found.cursor ?? null;
     this.ended = this.next === null;
+    this.cut = found.cut ?? false;
   }
 
   private pageOf(index: number): number {

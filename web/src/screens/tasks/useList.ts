@@ -3,9 +3,12 @@ import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore
 import { api, call, get, type Schemas } from "../../api";
 import { type LiveEvent, useEvents } from "../../live";
 import type { Row } from "./columns";
-import { Pages } from "./pages";
+import { MOST_SORTED, type Sorting, sorted, sortingOf } from "./order";
+import { Pages, type Portion } from "./pages";
 
 const PAGE = 100;
+/** For another order all is read at once, in larger pages; so many rows of it are read anew by themselves, at most. */
+const SORTED_PAGE = 200;
 const SOONEST_MS = 1_000;
 /** So many rows are asked for anew at once, at most: those in sight. */
 const MOST_PATCHED = 200;
@@ -23,8 +26,13 @@ export interface List {
   hold: (held: boolean) => void;
 }
 
-export function useList(query: string): List {
-  const pages = useMemo(() => new Pages<Row>((cursor, signal) => load(query, cursor, signal)), [query]);
+export function useList(query: string, order: string): List {
+  const pages = useMemo(() => {
+    const sorting = sortingOf(order);
+    return new Pages<Row>((cursor, signal) =>
+      sorting === null ? load(query, cursor, PAGE, signal) : loadSorted(query, sorting, signal),
+    );
+  }, [query, order]);
   const version = useSyncExternalStore(pages.subscribe, pages.version);
   const [changed, setChanged] = useState(false);
   const held = useRef(false);
@@ -41,14 +49,16 @@ export function useList(query: string): List {
 
   const flush = useCallback(async () => {
     timer.current = null;
-    if (moved.current && !held.current && !pages.busy) {
+    // What took many pages to put in order is not read again every second.
+    const stays = held.current || (order !== "" && pages.count > SORTED_PAGE);
+    if (moved.current && !stays && !pages.busy) {
       due.current.clear();
       refresh();
       return;
     }
     // A list that is still being read is not begun anew: it would never be read to its end.
-    if (moved.current && !held.current) timer.current = setTimeout(() => void flush(), SOONEST_MS);
-    setChanged(moved.current && held.current);
+    if (moved.current && !stays) timer.current = setTimeout(() => void flush(), SOONEST_MS);
+    setChanged(moved.current && stays);
     const ids = pages
       .between(...seen.current)
       .map((row) => row.id)
@@ -62,7 +72,7 @@ export function useList(query: string): List {
     } catch {
       // The next event asks again; that the server is away is said elsewhere.
     }
-  }, [pages, refresh]);
+  }, [pages, refresh, order]);
 
   useEvents((events: LiveEvent[]) => {
     for (const event of events) {
@@ -102,13 +112,25 @@ export function useList(query: string): List {
   return { pages, version, changed, refresh, look, hold };
 }
 
-async function load(query: string, cursor: string | null, signal: AbortSignal) {
+async function load(query: string, cursor: string | null, limit: number, signal: AbortSignal): Promise<Portion<Row>> {
   const found = await get(
     "/v1/tasks",
-    { params: { query: { query: query || undefined, limit: PAGE, cursor: cursor ?? undefined } } },
+    { params: { query: { query: query || undefined, limit, cursor: cursor ?? undefined } } },
     signal,
   );
   return { items: (found.items ?? []).map(slim), cursor: found.cursor ?? null };
+}
+
+/** The newest that fit, as many as are sorted, in that order. */
+async function loadSorted(query: string, sorting: Sorting, signal: AbortSignal): Promise<Portion<Row>> {
+  const rows: Row[] = [];
+  let cursor: string | null = null;
+  do {
+    const found = await load(query, cursor, Math.min(SORTED_PAGE, MOST_SORTED - rows.length), signal);
+    rows.push(...found.items);
+    cursor = found.cursor ?? null;
+  } while (cursor !== null && rows.length < MOST_SORTED);
+  return { items: sorted(rows, sorting), cursor: null, cut: cursor !== null };
 }
 
 /** The task without its bodies: a list of thousands must not keep them. */

@@ -1,14 +1,10 @@
-import { useQueryClient } from "@tanstack/react-query";
-import { Ellipsis } from "lucide-react";
-import { api, call, keyOf, stringifyExact, useAct, useMay } from "../../api";
-import { Ago, Badge, Button, Count, duration, IconButton, Menu, Text, useConfirm } from "../../ui";
+import { api, call, stringifyExact, useMay } from "../../api";
+import { Ago, Badge, Button, Count, duration, RowActions, Text } from "../../ui";
 import styles from "../../ui/Rows.module.css";
 import { Last } from "../schedules/Last";
 import { Makes, Problem } from "../schedules/Makes";
 import { bodyOf, draftOf, type Trigger } from "./draft";
 import { Address } from "./TriggerDialog";
-
-const PATH = "/v1/triggers";
 
 type RowProps = { trigger: Trigger; onEdit: () => void; onTest: () => void };
 
@@ -69,69 +65,35 @@ function what(trigger: Trigger): string {
 }
 
 function Changing({ trigger, onEdit, onTest }: RowProps) {
-  const client = useQueryClient();
-  const confirm = useConfirm();
   const may = useMay("POST /v1/triggers/{name}/pause");
   const { name } = trigger;
   const path = { params: { path: { name } } };
-  const paused = trigger.paused ?? false;
-  const turn = (on: boolean) =>
-    on ? call(api.POST("/v1/triggers/{name}/pause", path)) : call(api.POST("/v1/triggers/{name}/resume", path));
-  const turning = useAct(turn, {
-    done: (_, on) => (on ? `${name} is paused.` : `${name} goes on.`),
-    undo: (_, on) => turn(!on),
-    changes: [PATH],
-  });
-  const remove = useAct(() => call(api.DELETE("/v1/triggers/{name}", path)), {
-    done: `${name} was removed.`,
-    // A webhook's secret is gone with it: another one would be drawn, which no sender has.
-    ...(trigger.on === "webhook"
-      ? {}
-      : { undo: () => call(api.PUT("/v1/triggers/{name}", { ...path, body: bodyOf(draftOf(trigger), false) })) }),
-    changes: [PATH],
-  });
+  // A webhook's secret is gone with it: another one would be drawn, which no sender has.
+  const signed = trigger.on === "webhook";
   if (!may) return null;
   return (
-    <div className={styles.does}>
+    <RowActions
+      list="/v1/triggers"
+      kind="trigger"
+      name={name}
+      paused={trigger.paused ?? false}
+      turn={(on) =>
+        on ? call(api.POST("/v1/triggers/{name}/pause", path)) : call(api.POST("/v1/triggers/{name}/resume", path))
+      }
+      shown={(paused) => ({ paused })}
+      told={{ paused: `${name} is paused.`, resumed: `${name} goes on.` }}
+      remove={() => call(api.DELETE("/v1/triggers/{name}", path))}
+      removed={signed ? "Its secret is forgotten with it. What it made stays." : "What it made stays."}
+      restore={
+        signed
+          ? undefined
+          : () => call(api.PUT("/v1/triggers/{name}", { ...path, body: bodyOf(draftOf(trigger), false) }))
+      }
+      items={[{ label: "Edit…", onSelect: onEdit }]}
+    >
       <Button small onClick={onTest} aria-label={`Test ${name}`}>
         Test
       </Button>
-      <Button
-        small
-        aria-label={`${paused ? "Resume" : "Pause"} ${name}`}
-        busy={turning.isPending}
-        onClick={() => {
-          client.setQueryData<Trigger[]>(keyOf(PATH), (known) =>
-            known?.map((each) => (each.name === name ? { ...each, paused: !paused } : each)),
-          );
-          turning.mutate(!paused);
-        }}
-      >
-        {paused ? "Resume" : "Pause"}
-      </Button>
-      <Menu
-        trigger={<IconButton small label={`More about ${name}`} icon={<Ellipsis />} />}
-        items={[
-          { label: "Edit…", onSelect: onEdit },
-          "line",
-          {
-            label: "Remove…",
-            danger: true,
-            onSelect: async () => {
-              const sure = await confirm({
-                title: `Remove the trigger ${name}?`,
-                body:
-                  trigger.on === "webhook"
-                    ? "Its secret is forgotten with it. What it made stays."
-                    : "What it made stays.",
-                action: "Remove it",
-                danger: true,
-              });
-              if (sure) remove.mutate();
-            },
-          },
-        ]}
-      />
-    </div>
+    </RowActions>
   );
 }

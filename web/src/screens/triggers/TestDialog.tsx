@@ -1,7 +1,7 @@
 // What a trigger would make for an event; nothing is made.
 import { useState } from "react";
 import { api, call, parseExact, stringifyExact, useAct } from "../../api";
-import { FormDialog, Json, Notice, TextArea } from "../../ui";
+import { FormDialog, Json, JsonField, Notice } from "../../ui";
 import { templateError } from "../schedules/template";
 import type { On, Trigger } from "./draft";
 
@@ -48,15 +48,7 @@ export function TestDialog({ trigger, onClose }: { trigger: Trigger; onClose: ()
       disabled={bad !== undefined}
       error={test.error}
     >
-      <TextArea
-        label="Event"
-        mono
-        rows={8}
-        spellCheck={false}
-        value={event}
-        onChange={(changed) => setEvent(changed.target.value)}
-        error={bad}
-      />
+      <JsonField label="Event" value={event} onChange={setEvent} error={bad} autoFocus />
       {found && (
         <>
           <Notice tone={found.fits ? "green" : "amber"}>

@@ -1,25 +1,12 @@
-// A trigger to be written. What somebody else changed meanwhile is shown, not overwritten.
-import { useState } from "react";
-import { api, call, useAbout, useAct } from "../../api";
-import { onlyIf, type Seen, seen, useEditing, useSeen } from "../../api/edits";
-import {
-  Checkbox,
-  Columns,
-  Conflict,
-  CopyButton,
-  Dialog,
-  Field,
-  FormDialog,
-  Loaded,
-  Select,
-  TextArea,
-  wrong,
-} from "../../ui";
+// A trigger to be written.
+import { api, call, useAbout } from "../../api";
+import { onlyIf, seen } from "../../api/edits";
+import { Checkbox, Columns, CopyButton, Field, type Form, JsonField, Select, SettingDialog, TextArea } from "../../ui";
 import styles from "../../ui/Rows.module.css";
+import { MADE } from "../schedules/draft";
 import { templateError } from "../schedules/template";
 import { bodyOf, type Draft, draftOf, type On, sampleFor, type Trigger } from "./draft";
 
-const look = (name: string) => () => seen(api.GET("/v1/triggers/{name}", { params: { path: { name } } }));
 const HAPPENS = [
   { value: "event", label: "an event of a task or dag" },
   { value: "webhook", label: "a webhook comes in" },
@@ -34,73 +21,49 @@ const FIELDS = [
 type TriggerDialogProps = { name: string; onClose: () => void; onMade: (trigger: Trigger) => void };
 
 /** `name` "": a new one. `onMade` hears of a new one, with its secrets. */
-export function TriggerDialog({ name, ...rest }: TriggerDialogProps) {
-  return name ? <Existing name={name} {...rest} /> : <Form known={null} {...rest} />;
-}
-
-function Existing({ name, ...rest }: TriggerDialogProps) {
-  const found = useSeen(["trigger", name], look(name));
-  if (found.data) return <Form known={found.data} {...rest} />;
+export function TriggerDialog({ name, onClose, onMade }: TriggerDialogProps) {
   return (
-    <Dialog open onClose={rest.onClose} title={`Trigger ${name}`}>
-      <Loaded of={found}>{() => null}</Loaded>
-    </Dialog>
-  );
-}
-
-type FormProps = { known: Seen<Trigger> | null; onClose: () => void; onMade: (trigger: Trigger) => void };
-
-function Form({ known, onClose, onMade }: FormProps) {
-  const [draft, setDraft] = useState(() => draftOf(known?.value ?? null));
-  const name = draft.name.trim();
-  const editing = useEditing(known, look(name));
-  const save = useAct(
-    async () => {
-      const body = bodyOf(draft, known !== null);
-      return editing.send((version) =>
-        call(api.PUT("/v1/triggers/{name}", { params: { path: { name }, ...onlyIf(version) }, body })),
-      );
-    },
-    {
-      quiet: true,
-      done: `The trigger ${name} is kept.`,
-      onDone: (made) => {
-        onClose();
-        if (!known) onMade(made);
-      },
-    },
-  );
-  const change = (changes: Partial<Draft>) => setDraft({ ...draft, ...changes });
-  const set = (field: keyof Draft) => (event: { target: { value: string } }) => change({ [field]: event.target.value });
-  const field = (key: keyof Draft, label: string, about?: string) => (
-    <Field label={label} about={about} value={String(draft[key])} onChange={set(key)} error={wrong(save.error, key)} />
-  );
-  const { theirs } = editing;
-  const bad = templateError(draft.template);
-  const badWhere = draft.where.trim() ? templateError(draft.where) : undefined;
-  return (
-    <FormDialog
+    <SettingDialog<Trigger, Draft>
       wide
-      title={known ? `Trigger ${name}` : "Add a trigger"}
-      action={theirs ? "Replace with mine" : "Save"}
+      title={name ? `Trigger ${name}` : "Add a trigger"}
+      look={name ? () => seen(api.GET("/v1/triggers/{name}", { params: { path: { name } } })) : null}
+      draftOf={draftOf}
+      isWhole={isWhole}
+      put={async (draft, version) =>
+        call(
+          api.PUT("/v1/triggers/{name}", {
+            params: { path: { name: draft.name.trim() }, ...onlyIf(version) },
+            body: bodyOf(draft, name !== ""),
+          }),
+        )
+      }
+      done={(draft) => `The trigger ${draft.name.trim()} is kept.`}
+      onDone={(made) => !name && onMade(made)}
       onClose={onClose}
-      onSubmit={() => save.mutate()}
-      busy={save.isPending}
-      disabled={!name || bad !== undefined || badWhere !== undefined}
-      error={theirs ? null : save.error}
+      terms={(theirs) => `on ${theirs.on}, at most ${theirs.rate}${theirs.paused ? ", paused" : ""}`}
       fields={FIELDS}
     >
-      {theirs && (
-        <Conflict
-          now={`on ${theirs.on}, at most ${theirs.rate}${theirs.paused ? ", paused" : ""}`}
-          onTake={() => {
-            setDraft(draftOf(theirs));
-            editing.taken();
-          }}
-        />
-      )}
+      {(form) => <Fields form={form} isNew={!name} />}
+    </SettingDialog>
+  );
+}
+
+/** What is wrong with the condition, as text; there may be none. */
+const whereError = (where: string) => (where.trim() ? templateError(where) : undefined);
+
+function isWhole(draft: Draft): boolean {
+  return draft.name.trim() !== "" && !templateError(draft.template) && !whereError(draft.where);
+}
+
+function Fields({ form, isNew }: { form: Form<Draft>; isNew: boolean }) {
+  const { draft, change } = form;
+  const field = (key: keyof Draft, label: string, about?: string) => (
+    <Field label={label} about={about} {...form.text(key)} />
+  );
+  return (
+    <>
       <Columns>
-        {!known && field("name", "Name")}
+        {isNew && field("name", "Name")}
         <Select
           label="When"
           value={draft.on}
@@ -115,16 +78,14 @@ function Form({ known, onClose, onMade }: FormProps) {
           <>
             <Select
               label="Signed as"
-              value={draft.scheme}
-              onChange={set("scheme")}
-              error={wrong(save.error, "scheme")}
+              {...form.text("scheme")}
               choices={[
                 { value: "github", label: "GitHub" },
                 { value: "slack", label: "Slack" },
                 { value: "standard", label: "Standard Webhooks" },
               ]}
             />
-            {field("secret", "Secret", known ? "empty: stays as it is" : "empty: one is drawn, and shown once")}
+            {field("secret", "Secret", isNew ? "empty: one is drawn, and shown once" : "empty: stays as it is")}
           </>
         )}
       </Columns>
@@ -139,51 +100,30 @@ function Form({ known, onClose, onMade }: FormProps) {
         </Columns>
       )}
       {draft.on === "files" && (
-        <TextArea
-          label="Paths"
-          about="one a line, absolute, with *, ? and **"
-          mono
-          rows={2}
-          value={draft.paths}
-          onChange={set("paths")}
-          error={wrong(save.error, "paths")}
-        />
+        <TextArea label="Paths" about="one a line, absolute, with *, ? and **" mono rows={2} {...form.text("paths")} />
       )}
-      <TextArea
+      <JsonField
         label="Only where"
         about={'Paths and the values they must have, such as {"event.task.type": "code"}. Empty: always.'}
-        mono
-        rows={2}
-        spellCheck={false}
+        small
         value={draft.where}
-        onChange={set("where")}
-        error={badWhere ?? wrong(save.error, "where")}
+        onChange={(where) => change({ where })}
+        error={whereError(draft.where) ?? form.wrong("where")}
       />
-      <Select
-        label="Makes"
-        value={draft.makes}
-        onChange={set("makes")}
-        choices={[
-          { value: "task", label: "a task" },
-          { value: "dag", label: "a dag" },
-        ]}
-      />
-      <TextArea
+      <Select label="Makes" {...form.text("makes")} choices={MADE} />
+      <JsonField
         label="Template"
         about="JSON, as it is added otherwise. {{event.data.number}} and the like are filled in."
-        mono
-        rows={7}
-        spellCheck={false}
         value={draft.template}
-        onChange={set("template")}
-        error={bad}
+        onChange={(template) => change({ template })}
+        error={templateError(draft.template)}
       />
       <Columns>
         {field("rate", "At most", "such as 60/min; the rest is dropped")}
         {field("max_depth", "Triggers in a row", "so many at most: no loops")}
       </Columns>
       <Checkbox label="Paused" checked={draft.paused} onChange={(event) => change({ paused: event.target.checked })} />
-    </FormDialog>
+    </>
   );
 }
 

@@ -77,7 +77,8 @@ END $$;
 -- p_wanted: what `stores.values.Filter` says, as far as it says anything; of a range both ends, NULL where it has none.
 -- `alone`, the ids that the one task of a virtual dag may have; `written`, each tag as it stands in a specification;
 -- `like`, what the specification must contain for the texts to be found, with `capitals` and `smalls`, letters beyond
--- ASCII to be made small: the caller looks closer. p_only_ids: answer `ids`, not `whole`.
+-- ASCII to be made small: the caller looks closer; `bytes`, how much of specifications may be searched for them. p_only_ids:
+-- answer `ids`, not `whole`.
 -- Answers also `rest`: everything down to that number was looked at and there may be more; NULL if that was all.
 CREATE OR REPLACE FUNCTION dibs.find(
     p_wanted jsonb, p_before bigint, p_limit integer, p_only_ids boolean, OUT whole text, OUT ids text[], OUT rest bigint
@@ -115,6 +116,9 @@ DECLARE
     p_like CONSTANT text[] := dibs.texts(p_wanted->'like');
     p_capitals CONSTANT text := p_wanted->>'capitals';
     p_smalls CONSTANT text := p_wanted->>'smalls';
+    p_bytes CONSTANT bigint := (p_wanted->>'bytes')::bigint;
+    step CONSTANT integer := CASE WHEN p_bytes IS NULL THEN 500 ELSE 100 END;
+    searched bigint := 0;
     looked_at bigint[] := '{}';
     piece bigint[];
     lowest bigint := 0;     -- everything from here on is in what is looked at
@@ -229,9 +233,9 @@ BEGIN
         lowest := looked_at[most];
     END IF;
     rest := CASE WHEN lowest > first THEN lowest END;
-    FOR i IN 1 .. cardinality(looked_at) BY 500 LOOP
+    FOR i IN 1 .. cardinality(looked_at) BY step LOOP
         found := found || ARRAY(
-            SELECT s.n FROM unnest(looked_at[i : i + 499]) AS l (n)
+            SELECT s.n FROM unnest(looked_at[i : i + step - 1]) AS l (n)
             CROSS JOIN LATERAL (SELECT * FROM dibs.specs s WHERE s.n = l.n OFFSET 0) s
             LEFT JOIN LATERAL (SELECT * FROM dibs.ended e WHERE e.n = l.n OFFSET 0) e ON true
             -- Whatever ended is not looked for among what did not.
@@ -272,6 +276,16 @@ BEGIN
             found := found[1 : p_limit];
             rest := found[p_limit];
             EXIT;
+        END IF;
+        IF p_bytes IS NOT NULL THEN
+            searched := searched + (
+                SELECT coalesce(sum(octet_length(s.spec)), 0) FROM unnest(looked_at[i : i + step - 1]) AS l (n)
+                CROSS JOIN LATERAL (SELECT s.spec FROM dibs.specs s WHERE s.n = l.n OFFSET 0) s
+            );
+            IF searched > p_bytes AND i + step <= cardinality(looked_at) THEN
+                rest := looked_at[i + step - 1];
+                EXIT;
+            END IF;
         END IF;
     END LOOP;
     IF p_only_ids THEN
