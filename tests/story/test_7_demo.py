@@ -20,14 +20,15 @@ from dibs.cli import wording
 from dibs.demo import landing_page, ledger, look
 from dibs.demo.fleet import Fleet, Member
 from dibs.demo.scene import Scene, happening
-from dibs.demo.show import CAST, UNDERSTUDY
+from dibs.demo.show import CAST, UNDERSTUDY, Play
 from dibs.demo.summary import summarize
-from dibs.demo.view import picture
+from dibs.demo.view import View, picture
 from dibs.sync import connect_sync
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dibs.model.event import Event
     from dibs.testing import FakeClock
 
 BRISK = "0.3"
@@ -136,6 +137,30 @@ def test_the_picture_shows_every_task_and_agent_and_fits_a_terminal(tmp_path: Pa
         assert shown in drawn
     # Where there is no room for all, the one that was replaced is left out.
     assert ("✗ coder-1 kill -9" in drawn) == (height > 24)
+
+
+class Told(View):
+    told: list[str]
+
+    def show(self, scene: Scene) -> None:
+        self.told = [each.text for each in scene.story]
+
+
+def test_what_happens_while_it_looks_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect_sync("memory:") as queue, Fleet("memory:", folder=str(tmp_path), pace=1, prefix="") as fleet:
+        view = Told()
+        play = Play(queue, fleet, view, prefix="")
+        [claim] = queue.claim(agent="maestro", capabilities=["planning"])
+        read_events = queue.read_events
+
+        def meanwhile(after: int) -> list[Event]:
+            monkeypatch.undo()
+            queue.spawn(claim, [dibs.NewTask("research", title="Dig deeper")])
+            return read_events(after)
+
+        monkeypatch.setattr(queue, "read_events", meanwhile)
+        play._look()
+    assert "a child was spawned: “Dig deeper”" in view.told
 
 
 def test_an_agent_that_stood_still_is_no_failure(clock: FakeClock) -> None:

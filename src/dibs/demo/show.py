@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dibs.model.dag import Dag
+    from dibs.model.event import Event
     from dibs.sync import SyncQueue
 
 CAST = (
@@ -161,7 +162,8 @@ class Play:
         while True:
             dag = self._look()
             if dag.status in _ENDED:
-                return dag, self._elapsed()
+                seconds = self._elapsed()
+                return self._look(), seconds
             if lost := self._fleet.lost():
                 raise DibsError(f"the agent {lost[0].name} stopped; {_last_words(self._fleet.log)}")
             if self._elapsed() > PATIENCE_S:
@@ -170,14 +172,21 @@ class Play:
             time.sleep(TICK_S)
 
     def _look(self) -> Dag:
+        """Tell what happened since the last look. The graph is read last: so it has every task that events name."""
+        events = self._news()
         dag = self._queue.get_dag(self.dag_id)
-        while events := self._queue.read_events(self._seen):
-            self._seen = events[-1].seq
-            for event in events:
-                if event.dag_id == self.dag_id and (told := happening(event, dag, self._begun_at)):
-                    self._story.append(told)
+        for event in events:
+            if event.dag_id == self.dag_id and (told := happening(event, dag, self._begun_at)):
+                self._story.append(told)
         self._view.show(Scene(dag, self._fleet, self._elapsed(), self._story))
         return dag
+
+    def _news(self) -> list[Event]:
+        news: list[Event] = []
+        while events := self._queue.read_events(self._seen):
+            self._seen = events[-1].seq
+            news += events
+        return news
 
     def _do_harm(self, dag: Dag) -> None:
         """Kill the first agent of the doomed task in the middle of it; replace it when its lease has ended."""
