@@ -19,19 +19,20 @@ WITH_NODE := $(VENV)/.with-node-$(ENV_KEY)
 
 # Tests wait about as often as they work: for processes to start, leases to end, servers to answer.
 WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 2) // 2)')
+BROWSERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) // 2 or 1)')
 
 # What is compiled once need not be compiled by each of the processes that tests start.
 unexport PYTHONDONTWRITEBYTECODE
 
-# With -j, print each step's output in one piece (GNU make 4 and newer).
+# With -j, print each step's output in one piece (GNU make 4 and newer); not where one shows how far it is.
 ifneq (,$(filter output-sync,$(.FEATURES)))
-MAKEFLAGS += --output-sync=target
+MAKEFLAGS += --output-sync=$(if $(LIVE),none,target)
 endif
 
 CHECKS := check-format check-lint check-types check-layers check-rules check-web check-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test checks web $(CHECKS) format bench clean
+.PHONY: help demo test checks web $(CHECKS) tests-without-browser tests-in-browser format bench clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -72,16 +73,22 @@ check-web: web ## the dashboard: API types, compiler, lint, tests, how much a fi
 	@echo "== dashboard"
 	@$(BIN)/python web/build.py check
 
-# Those with a browser run in processes of their own: its driver keeps an event loop, which others would meet.
+# Those with a browser wait most of the time, so they run beside the others; in processes of their own, since the
+# browser's driver keeps an event loop, which others would meet. Their output comes in one piece.
 check-tests: $(WITH_DEV) web ## all other tests; those marked alone come last (pytest's 5: there are none)
-	@echo "== tests"
-	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --ignore=tests/rules --ignore=tests/web -m "not alone"
-	@echo "== tests in a browser"
 	@$(BIN)/python tests/web/chromium.py
-	@$(BIN)/python -m pytest -q -n auto --dist worksteal tests/web -m "not alone"
+	@$(MAKE) --no-print-directory -j2 LIVE=yes tests-without-browser tests-in-browser
 	@echo "== tests that run alone"
 	@$(BIN)/python -m pytest -q $$(grep -rl 'mark\.alone' tests --include='test_*.py' | grep -v '^tests/web/') -m alone || test $$? -eq 5
 	@$(BIN)/python -m pytest -q tests/web -m alone || test $$? -eq 5
+
+tests-without-browser:
+	@echo "== tests"
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --ignore=tests/rules --ignore=tests/web -m "not alone"
+
+tests-in-browser:
+	@$(BIN)/python -m pytest -q -n $(BROWSERS) --dist worksteal tests/web -m "not alone" >$(VENV)/in-browser.log 2>&1; \
+		code=$$?; echo "== tests in a browser"; cat $(VENV)/in-browser.log; exit $$code
 
 format: $(WITH_DEV) ## format the code and apply safe fixes
 	@$(BIN)/python -m ruff check --quiet --fix-only .

@@ -5,7 +5,9 @@ What they are made of is imported only then.
 
 from __future__ import annotations
 
+import gc
 import os
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +29,10 @@ _FOLDER = pytest.StashKey[Path]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    _bear_a_busy_machine()
+    # Whoever runs us in the background of a shell has us ignore Ctrl-C, and so would every process that a test starts.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     # Workers inherit it; so only the process that controls them gets here.
     if "DIBS_TEST_SERVERS" not in os.environ:
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(place()))
@@ -35,9 +41,23 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[_FOLDER] = folder
 
 
+def _bear_a_busy_machine() -> None:
+    """How long Hypothesis takes for an example says nothing about the example."""
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("dibs", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("dibs")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     # Those that may take longest come first: in the end no worker is left with one while the others have nothing to do.
     items.sort(key=_is_short)
+
+
+def pytest_collection_finish() -> None:
+    # There are very many, and they stay: whoever looks for garbage need not look through them again and again.
+    gc.collect()
+    gc.freeze()
 
 
 def _is_short(item: pytest.Item) -> bool:

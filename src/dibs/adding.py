@@ -73,39 +73,41 @@ class Adding:
         With `connection` (PostgreSQL: an asyncpg connection or a psycopg.AsyncConnection to the same database, in a
         transaction) the task is there if that transaction commits, and never was if it does not.
         """
+        # By place, in the order of the fields: by name it takes three times as long.
         spec = NewTask(
             type,
             payload,
-            title=title,
-            priority=priority,
-            boost=boost,
-            deadline=deadline,
-            on_deadline=on_deadline,
-            run_after=run_after,
-            after=after,
-            after_ended=after_ended,
-            dag=dag,
-            key=key,
-            requires=requires,  # type: ignore[arg-type]
-            assignee=assignee,
-            models=models,
-            fallback_models=fallback_models,
-            provider=provider,
-            max_attempts=max_attempts,
-            retry=retry,
-            timeout=timeout,
-            max_cost=max_cost,
-            max_tokens=max_tokens,
-            max_turns=max_turns,
-            locks=locks,
-            tags=tags,  # type: ignore[arg-type]
-            user=user,
-            created_by=created_by,
-            expects=expects,
-            approval=approval,
-            coalesce_key=coalesce_key,
-            coalesce_window=coalesce_window,
-            context=context,
+            None,
+            title,
+            priority,
+            boost,
+            deadline,
+            on_deadline,
+            run_after,
+            after,
+            after_ended,
+            dag,
+            key,
+            requires,  # type: ignore[arg-type]
+            assignee,
+            models,
+            fallback_models,
+            provider,
+            max_attempts,
+            retry,
+            timeout,
+            max_cost,
+            max_tokens,
+            max_turns,
+            locks,
+            tags,  # type: ignore[arg-type]
+            user,
+            created_by,
+            expects,
+            approval,
+            coalesce_key,
+            coalesce_window,
+            context,
         )
         inserted = await self._insert([spec], connection=connection)
         return inserted.tasks[0]
@@ -197,6 +199,12 @@ class Adding:
             for draft in made:
                 draft.task.parent_id = parent.id
                 draft.task.depth = parent.depth + 1
+        for draft in made:
+            if draft.task.expects is not None:
+                from dibs import reporting
+
+                await reporting.fill_in(self.store, self.project, made)
+                break
         ordered = made if len(made) == 1 else drafting.insertion_order(made)
         inserted = await self.store.insert(Insertion(drafts=ordered, dag=dag, spawn=spawn), connection)
         if ordered is not made and len(inserted.tasks) == len(made):

@@ -89,7 +89,11 @@ class Agents:
 
     async def agents(self) -> list[Agent]:
         """Every agent that is remembered, by id: what it offers, how it stands, what it holds."""
-        return await self.store.agents(self.project)
+        found = await self.store.agents(self.project)
+        now = self.store.now()
+        for agent in found:
+            agent.status = agents.seen_at(agent, now)
+        return found
 
     async def drain_agent(self, agent: str) -> Agent:
         """Give an agent nothing new; it keeps what it holds. Registering or unregistering it ends that."""

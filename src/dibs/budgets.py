@@ -108,7 +108,19 @@ class Budgets:
         task = claim.task
         if task.max_cost is task.max_tokens is task.max_turns is None:
             return None
-        [news] = await self.store.renew([Renewal(task_id=task.id, fence=claim.fence, usage=told)])
-        # An error is for the settlement to meet. Whoever is done needs no more of a budget that others share.
-        over = None if isinstance(news, DibsError) else news.limits.get("exceeded")
-        return None if over is None or over.startswith(budgets.PREFIX) else over
+        over = await self._exceeded(claim, told)
+        # Whoever is done needs no more of a budget that others share.
+        return None if over is None or budgets.is_shared(over) else over
+
+    async def _over_budget(self, claim: Claim, told: Usage | None = None) -> str | None:
+        """The budget, shared with others, that a claim overdraws with what was told before and now."""
+        # Where there are none, nobody pays for another commit.
+        if not await self.store.budgets(self.project):
+            return None
+        over = await self._exceeded(claim, told)
+        return over if over is not None and budgets.is_shared(over) else None
+
+    async def _exceeded(self, claim: Claim, told: Usage | None) -> str | None:
+        [news] = await self.store.renew([Renewal(task_id=claim.task.id, fence=claim.fence, usage=told)])
+        # An error is for the settlement to meet.
+        return None if isinstance(news, DibsError) else news.limits.get("exceeded")

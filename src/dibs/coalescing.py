@@ -110,7 +110,10 @@ class Coalescing:
         """As `release`, for a claim and all in its group."""
         delay_s = validation.duration_s(delay, "delay", high=MAX_DELAY_S)
         queue = cast("Queue", self)
-        settlements = [settling.released(each, delay_s=delay_s) for each in await _members(queue, claim)]
+        settlements = [
+            settling.released(each, delay_s=delay_s, over=await queue._over_budget(each))
+            for each in await _members(queue, claim)
+        ]
         return await queue.settle(settlements)
 
 

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from dibs.rules.retry import PoisonPolicy
 
 
+_UNOPENED = (
+    "write `queue = await dibs.connect(…)` or `async with dibs.connect(…) as queue`; where there is no event loop,"
+    " `with dibs.connect_sync(…) as queue`"
+)
+
+
 class Connecting:
     """What `dibs.connect` returns: `await` it for a queue, or use it as `async with` to have it closed."""
 
@@ -40,6 +46,18 @@ class Connecting:
     async def __aexit__(self, *_: object) -> None:
         assert self._queue is not None
         await self._queue.close()
+
+    if not TYPE_CHECKING:
+        # Type checkers know already; everybody else is told what to write.
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(f"{_UNOPENED}, before .{name}", name=name, obj=self)
+
+        def __enter__(self) -> Any:
+            raise TypeError(_UNOPENED)
+
+        def __exit__(self, *_: object) -> None:
+            """Never reached; but without it `with` says less."""
 
 
 def connect(

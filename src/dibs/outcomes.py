@@ -17,6 +17,7 @@ from dibs.model.retry import Retry
 from dibs.model.status import Status
 from dibs.requests import MAX_DELAY_S, MAX_LIMIT, agent_text, failure, held, usage
 from dibs.rules import retry, validation
+from dibs.rules.budgets import EXCEEDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     Draw = Callable[[], float]
 
 _KINDS = (COMPLETED, FAILED, RELEASED)
+_STOPPED = (RELEASED, EXCEEDED)
+"""The reasons to give back what may have been stopped by a budget."""
 
 
 class Outcomes:
@@ -72,7 +75,7 @@ async def _settlement(queue: Queue, claimed: Held, ended: Ended, draw: Draw) -> 
     if ended.outcome not in _KINDS:
         raise Invalid(f"outcome must be one of {', '.join(_KINDS)}, not {ended.outcome!r:.80}.", field="outcome")
     if ended.outcome == RELEASED:
-        return _released(await queue._snapshot(claimed), ended, await _used(queue, claimed, ended))
+        return await _released(queue, claimed, ended, await _used(queue, claimed, ended))
     used = await _used(queue, claimed, ended)
     end = _completed if ended.outcome == COMPLETED else _failed
     return await end(queue, claimed, ended, used, draw)
@@ -89,12 +92,15 @@ async def _used(queue: Queue, claimed: Held, ended: Ended) -> Usage | None:
     return used
 
 
-def _released(claim: Claim, ended: Ended, used: Usage | None) -> Settlement:
+async def _released(queue: Queue, claimed: Held, ended: Ended, used: Usage | None) -> Settlement:
+    claim = await queue._snapshot(claimed)
     reason = RELEASED if ended.reason == "error" else validation.text(ended.reason, "reason")
     if validation.flag(ended.untouched, "untouched"):
         return settling.untouched(claim, reason)
     delay_s = validation.duration_s(ended.delay, "delay", high=MAX_DELAY_S)
-    return settling.released(claim, delay_s=delay_s, reason=reason, usage=used)
+    # Whoever gives it back for another reason, such as leaving, was not stopped.
+    over = await queue._over_budget(claim, used) if reason in _STOPPED else None
+    return settling.released(claim, delay_s=delay_s, reason=reason, usage=used, over=over)
 
 
 async def _snapshot(queue: Queue, claimed: Held, ended: Ended) -> Claim:

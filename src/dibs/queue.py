@@ -6,7 +6,7 @@ Each verb is written once, as a coroutine. On an embedded store opened for block
 The life of a task is here: claimed, settled, steered. How it is added, and what surrounds it, is in a file for each
 topic, and `Queue` has the verbs of all: `adding`, `agents`, `artifacts`, `auditing`, `budgets`, `coalescing`,
 `deadletters`, `escalating`, `hooks`, `journal`, `locks`, `logins`, `outcomes`, `overseeing`, `pausing`, `people`,
-`rates`, `reading`, `schedules`, `spawning`, `steering`, `tokens`, `triggers`.
+`rates`, `reading`, `reports`, `schedules`, `spawning`, `steering`, `tokens`, `triggers`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dibs import drafting, duties, settling
 from dibs.adding import Adding
 from dibs.agents import Agents
 from dibs.artifacts.depot import Depot
-from dibs.artifacts.overflow import overflowing
+from dibs.artifacts.overflow import filled, overflowing
 from dibs.artifacts.verbs import Artifacts
 from dibs.auditing import Auditing
 from dibs.budgets import Budgets
@@ -41,6 +41,7 @@ from dibs.people import People
 from dibs.pricing import Prices
 from dibs.rates import Rates
 from dibs.reading import POLL_S, Reading
+from dibs.reports import Reports
 from dibs.requests import (
     MAX_DELAY_S,
     MAX_NOTE_CHARS,
@@ -61,6 +62,7 @@ from dibs.rules import validation
 from dibs.schedules import Schedules
 from dibs.spawning import Spawning
 from dibs.steering import Steering
+from dibs.stores.chances import Chance
 from dibs.stores.following import Follower
 from dibs.stores.values import (
     Claimed,
@@ -101,6 +103,7 @@ class Queue(
     People,
     Rates,
     Reading,
+    Reports,
     Schedules,
     Spawning,
     Steering,
@@ -199,16 +202,43 @@ class Queue(
             if claimed.next_due_in == 0 and await self.store.promote(duties.BATCH):
                 # It is due now, and the duty that would find it may be a second away.
                 claimed = await self._claim(request)
-            self.due_in = claimed.next_due_in
             left = deadline - time.monotonic()
             if claimed.claims or left <= 0:
-                await self._know_refs(claimed.claims)
-                await self._know_made(claimed.claims)
-                found = Claims(claimed.claims)
-                found.slow_down, found.reason = claimed.slow_down, claimed.reason
-                return found
+                return await self._handed_out(claimed)
             due_in = POLL_S if claimed.next_due_in is None else max(claimed.next_due_in, 0.05)
             await self.store.wait_for_news(seen, min(left, due_in, POLL_S))
+
+    async def _handed_out(self, claimed: Claimed) -> Claims:
+        self.due_in = claimed.next_due_in
+        await self._know_refs(claimed.claims)
+        await self._know_made(claimed.claims)
+        found = Claims(claimed.claims)
+        found.slow_down, found.reason = claimed.slow_down, claimed.reason
+        return found
+
+    def chance(self, agent: str, **options: Any) -> Chance:
+        """A claim, with the options of `claim`, for a store to make as soon as it hears of news."""
+        return Chance(claim_request(agent, project=self.project, **options))
+
+    async def seized(self, chance: Chance) -> Claims | None:
+        """What a chance brought that a store has used (`stores.chances`); None: nothing was decided, claim as ever. If
+        the caller stops waiting for it, what it took is given back."""
+        import asyncio
+
+        assert chance.taking is not None
+        try:
+            claimed = await asyncio.shield(chance.taking)
+            if claimed is None or claimed.next_due_in == 0:
+                return None
+            return await self._handed_out(await filled(self.store, claimed))
+        except asyncio.CancelledError:
+            self.abandon(chance)
+            raise
+
+    def abandon(self, chance: Chance) -> None:
+        """Nobody wants what a chance may bring."""
+        if chance.taking is not None:
+            chance.taking.add_done_callback(self._give_back)
 
     async def _claim(self, request: ClaimRequest) -> Claimed:
         """One claim; if the caller stops waiting for it, what it took is given back."""
@@ -247,12 +277,15 @@ class Queue(
                 pass  # The leases will end by themselves.
             raise
 
-    def _give_back(self, taken: asyncio.Future[Claimed]) -> None:
+    def _give_back(self, taken: asyncio.Future[Any]) -> None:
         import asyncio
 
-        if taken.cancelled() or taken.exception() is not None or not taken.result().claims:
+        if taken.cancelled() or taken.exception() is not None:
             return
-        settlements = [settling.untouched(claim, "abandoned") for claim in with_groups(taken.result().claims)]
+        claimed: Claimed | None = taken.result()
+        if claimed is None or not claimed.claims:
+            return
+        settlements = [settling.untouched(claim, "abandoned") for claim in with_groups(claimed.claims)]
         giving = asyncio.ensure_future(self.store.settle(settlements))
         self._giving_back.add(giving)
         giving.add_done_callback(self._given_back)
@@ -395,9 +428,15 @@ class Queue(
         )
 
     async def release(self, claim: Held, *, delay: Any = 0) -> Settled:
-        """Give the work back unharmed; no attempt is used up. It is offered again after `delay`."""
+        """Give the work back unharmed; no attempt is used up. It is offered again after `delay`.
+
+        Work that overdraws a budget which others share was stopped by that: it waits until there is room for as much as
+        it has used.
+        """
         delay_s = validation.duration_s(delay, "delay", high=MAX_DELAY_S)
-        return await self._settle_one(settling.released(await self._snapshot(claim), delay_s=delay_s))
+        snapshot = await self._snapshot(claim)
+        over = await self._over_budget(snapshot)
+        return await self._settle_one(settling.released(snapshot, delay_s=delay_s, over=over))
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
         """End many claims in one commit; an answer or an error each. What depended on a dead letter ends too."""

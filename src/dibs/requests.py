@@ -26,6 +26,12 @@ MAX_LIMIT = 1_000
 MAX_WAIT_S = 86_400.0
 MAX_DELAY_S = 365 * 86_400.0
 MAX_NOTE_CHARS = 4_000
+MAX_REMEMBERED = 1_000
+"""How many requests to claim are remembered."""
+
+_requests: dict[tuple[Any, ...], ClaimRequest] = {}
+_MEMORABLE = {tuple, type(None)}
+"""What names are given in that are the same the next time."""
 
 Held = Claim | tuple[str, int]
 """What a verb of an agent takes: a claim, or the (task id, fence) of one."""
@@ -43,7 +49,34 @@ def claim_request(
     start: bool = True,
     claim_id: str | None = None,
 ) -> ClaimRequest:
-    """A checked request to claim."""
+    """A checked request to claim; remembered, because agents ask for the same again and again."""
+    given = (agent, project, capabilities, types, models, limit, lease, start, claim_id)
+    # True equals 1 and would find its request, but must be refused: so types are part of what was asked.
+    asked = (*given, *map(type, given))
+    if claim_id is not None or not _MEMORABLE.issuperset(map(type, (capabilities, types, models))):
+        return _checked_request(*given)
+    try:
+        known = _requests.get(asked)
+    except TypeError:  # something else among them, which will be refused
+        return _checked_request(*given)
+    if known is None:
+        if len(_requests) >= MAX_REMEMBERED:
+            _requests.clear()
+        known = _requests[asked] = _checked_request(*given)
+    return known
+
+
+def _checked_request(
+    agent: str,
+    project: str,
+    capabilities: Iterable[str],
+    types: Iterable[str] | None,
+    models: Iterable[str],
+    limit: int,
+    lease: Any,
+    start: bool,
+    claim_id: str | None,
+) -> ClaimRequest:
     if not isinstance(start, bool):
         raise Invalid(f"start must be True or False, not {start!r:.80}.", field="start")
     return ClaimRequest(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dibs.stores.values import Expired
 
 MAX_ERROR_CHARS = 20_000
-OVERSPENT = "budget_exceeded"
+OVERSPENT = budgets.EXCEEDED
 LARGE = 16 * 1024
 """Bytes of payload or output above which an event names it instead of carrying it."""
 
@@ -44,7 +44,7 @@ def completed(
     """The work is done. Output that no store could keep is cleaned and flagged; too much of it is refused.
 
     Work that used more than its task may is no success: it ends as failed, with its output kept. `over`: the limit of
-    the task that is known to be exceeded.
+    the task that is known to be exceeded. A budget that it shares is none: whoever is done needs no more of that.
     """
     value, dirty = validation.clean(output)
     body = encode(value)
@@ -57,7 +57,8 @@ def completed(
     report = None
     if decision is not None:
         report = validation.json_bytes(decision, "decision", max_bytes=validation.MAX_PAYLOAD_BYTES)
-    over = over or _over_own_limit(claim, usage)
+    if over is None or budgets.is_shared(over):
+        over = _over_own_limit(claim, usage)
     if over is not None:
         error = budgets.why_exceeded(claim.task, over)
         spoiled = failed(claim, error, draw=0.5, reason=OVERSPENT, usage=usage, over=over)
@@ -271,8 +272,21 @@ def failed(
     )
 
 
-def released(claim: Claim, *, delay_s: float = 0.0, reason: str = "released", usage: Usage | None = None) -> Settlement:
-    """The work is given back unharmed. Releases in a row wait longer and longer, or the head of a lane livelocks."""
+def released(
+    claim: Claim,
+    *,
+    delay_s: float = 0.0,
+    reason: str = "released",
+    usage: Usage | None = None,
+    over: str | None = None,
+) -> Settlement:
+    """The work is given back unharmed. Releases in a row wait longer and longer, or the head of a lane livelocks.
+
+    `over`: the budget, shared with others, that the attempt overdraws. Then it was stopped, and its task says so until
+    it ends otherwise; what it used leaves it no room there before there is more.
+    """
+    if over is not None:
+        reason = OVERSPENT
     releases = claim.task.releases + 1
     wait_s = retry.release_delay_s(releases, delay_s)
     return Settlement(
@@ -286,6 +300,7 @@ def released(claim: Claim, *, delay_s: float = 0.0, reason: str = "released", us
         releases=releases,
         timeout_s=_next_timeout(claim, timed_out=False),
         reason=reason,
+        error=None if over is None else budgets.why_exceeded(claim.task, over),
         usage=usage,
         told=Ended(task_id=claim.task.id, fence=claim.fence, outcome=RELEASED, reason=reason, delay=delay_s),
     )

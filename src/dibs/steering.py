@@ -55,23 +55,21 @@ class Steering:
 
         text = validation.text(query, "query", max_chars=grammar.MAX_CHARS, blank=True)
         place = len(text) if at is None else validation.whole(at, "at", 0, len(text))
-        return grammar.complete(text, place, await self._known())
+        key = grammar.open_key(text, place)
+        return grammar.complete(text, place, {} if key is None else {key: await self._known(key)})
 
-    async def _known(self) -> dict[str, list[str]]:
-        """Values of what was added lately, and of who works."""
+    async def _known(self, key: str) -> list[str]:
+        """Values of a key: of what was added lately, or of who works. Most keys have none that must be looked for."""
+        if key == "agent":
+            return sorted(agent.id for agent in await self.store.agents(self.project))
+        if key not in ("type", "tag", "user", "reason"):
+            return []
         from dibs.stores.values import Filter
 
-        page = await self.store.find(Filter(project=self.project), _KNOWN_FROM, None)
-        tasks = page.items
-        agents = [agent.id for agent in await self.store.agents(self.project)]
-        found = {
-            "type": [task.type for task in tasks],
-            "tag": [tag for task in tasks for tag in task.tags],
-            "user": [task.user for task in tasks if task.user is not None],
-            "reason": [task.reason for task in tasks if task.reason is not None],
-            "agent": agents,
-        }
-        return {key: sorted(set(values)) for key, values in found.items()}
+        tasks = (await self.store.find(Filter(project=self.project), _KNOWN_FROM, None)).items
+        if key == "tag":
+            return sorted({tag for task in tasks for tag in task.tags})
+        return sorted({value for task in tasks if (value := getattr(task, key)) is not None})
 
     async def tag(self, task_id: Any, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Task:
         """Give a task tags, or take them away, wherever it is in its life."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
 
-from dibs import drafting
+from dibs import drafting, reporting
 from dibs.errors import Conflict, Invalid
 from dibs.model.ids import derived_id
 from dibs.rules import templates
@@ -59,6 +59,7 @@ async def make(store: Store, task: dict[str, Any] | None, dag: dict[str, Any] | 
     """
     store = _confined(store, order.project)
     insertion = _insertion(task, dag, order, store.now())
+    await reporting.fill_in(store, order.project, insertion.drafts)
     whole = insertion.dag
     if whole is None:
         inserted = await store.insert(insertion)

@@ -82,7 +82,7 @@ async def test_a_message_is_waited_for_until_it_is_done() -> None:
         )
         assert claim.task.tags[1].startswith("a2a:ctx_")
         await here.queue.complete(claim, "done")
-        task = await asyncio.wait_for(waiting, 10)
+        task = await asyncio.wait_for(waiting, 60)
         assert (state(task.status.state), task.artifacts[0].parts[0].text) == ("completed", "done")
         assert here.recorded == [("a2a.send", "done")]
 
@@ -112,7 +112,7 @@ async def test_one_caller_does_not_follow_without_end(monkeypatch: pytest.Monkey
         with pytest.raises(InternalError, match="As many"):
             await anext(here.follow(task.id))
         # A message is taken all the same, and answered at once.
-        assert state((await asyncio.wait_for(here.send(message("more")), 5)).status.state) == "submitted"
+        assert state((await asyncio.wait_for(here.send(message("more")), 60)).status.state) == "submitted"
         await here.queue.cancel(task.id)
         for ended in await asyncio.gather(*following):
             assert state(ended.status.state) == "canceled"
@@ -161,7 +161,7 @@ async def test_a_store_that_is_away_for_a_moment_ends_no_stream(monkeypatch: pyt
 
         await here.queue.cancel(task.id)
         here.queue.store.get = get
-        assert state((await asyncio.wait_for(anext(stream), 10)).status.state) == "canceled"
+        assert state((await asyncio.wait_for(anext(stream), 60)).status.state) == "canceled"
         assert away == []
         await stream.aclose()
 
@@ -177,7 +177,7 @@ async def test_every_attempt_is_told_and_a_retry_says_why() -> None:
         [claim] = await here.queue.claim("ada")
         assert state((await anext(stream)).status.state) == "working"
         await here.queue.fail(claim, "the line broke", retry_after=60)
-        update = await asyncio.wait_for(anext(stream), 10)
+        update = await asyncio.wait_for(anext(stream), 60)
         assert state(update.status.state) == "working"
         assert update.status.message.parts[0].text == "attempt 1 of 3 failed: the line broke; it is tried again"
         await stream.aclose()

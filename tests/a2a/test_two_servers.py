@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from tests.a2a.conftest import Pair
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 async def heard(stream: AsyncIterator[StreamResponse], kind: str, what: str) -> StreamResponse:

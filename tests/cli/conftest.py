@@ -102,7 +102,7 @@ def terminal(url: str) -> Run:
         os.close(inside)
         try:
             shown = _watch(screen, keys)
-            return Result(process.wait(30), shown.decode(), "")
+            return Result(process.wait(60), shown.decode(), "")
         finally:
             process.kill()
             process.wait()
@@ -113,7 +113,7 @@ def terminal(url: str) -> Run:
 
 def _watch(screen: int, keys: bytes) -> bytes:
     shown = b""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         if not select.select([screen], [], [], 0.1)[0]:
             continue

@@ -153,6 +153,11 @@ def test_broken_bytes_from_people_are_refused(shell: Run) -> None:
         (["link", "ID"], "after"),
         (["ls", "--status", "happy"], "status"),
         (["ls", "--limit", "0"], "limit"),
+        (["ls", "-type:code"], "type:code"),
+        (["schedule", "add", "s", "--every", "1h", "--dag", "no-such-file.yaml"], "dag"),
+        (["hook", "add", "h", "mailto:ada@example.com"], "url"),
+        (["trigger", "add", "x", "--event", "task.compleeted", "--type", "t"], "events"),
+        (["up", "--allow-host", "http://queue.example.com"], "allow_hosts"),
         (["ls", "--cursor", "garbage"], "cursor"),
         (["tail", "--no-follow", "--after", "-1"], "after"),
         (["wait", "ID", "--timeout", "later"], "timeout"),
@@ -227,3 +232,32 @@ def test_stale_fences_are_conflicts(dibs: Run) -> None:
         refused = dibs(*argv, "--fence", 3, "--json")
         assert (refused.code, refused.error["code"]) == (5, "lease_lost"), argv
     assert dibs("show", id, "--json", ok=True).json["status"] == "ready"
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["ls", "-type:code"], "dibs ls -- -type:code"),
+        (["add", "t", "Two", "words"], "text with spaces goes in quotes"),
+        (["add", "t", "--priority", "101"], "not 101."),
+        (["add", "t", "--payload", ""], "--payload is empty"),
+        (["add", "t", "--url", "http//127.0.0.1:3427"], "or http://… of a server"),
+        (["rate", "set", "t", "10/fortnight"], "RATE must be like 10/min"),
+        (["schedule", "add", "s", "--every", "1h", "--dag", "no-such-file.yaml"], "--dag: cannot read"),
+        (["hook", "add", "h", "mailto:ada@example.com"], "say that this is the --kind email"),
+        (["trigger", "add", "x", "--friction", "t", "--type", "t"], "--failure-rate (0.4) or --cost (USD)"),
+        (["up", "--allow-host", "http://queue.example.com"], "without http://"),
+    ],
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, list) else "",
+)
+def test_a_common_slip_is_told_what_to_write(dibs: Run, argv: list[str], words: str) -> None:
+    refused = dibs(*argv)
+    assert (refused.code, refused.out) == (2, "")
+    assert words in refused.err
+
+
+def test_a_schedule_of_that_name_is_replaced_only_if_told(dibs: Run) -> None:
+    dibs("schedule", "add", "s", "--every", "1h", "--type", "t", ok=True)
+    refused = dibs("schedule", "add", "s", "--every", "2h", "--type", "t")
+    assert (refused.code, "with --replace this one takes its place" in refused.err) == (5, True)
+    dibs("schedule", "add", "s", "--every", "2h", "--type", "t", "--replace", ok=True)

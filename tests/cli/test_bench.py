@@ -152,7 +152,7 @@ def test_through_a_server_it_takes_an_admin(tmp_path: Path) -> None:
 
 
 def _until(fact: Callable[[], Any]) -> Any:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not (found := fact()):
         assert time.monotonic() < end
         time.sleep(0.02)
@@ -165,7 +165,7 @@ def test_interrupted_it_removes_what_it_made(tmp_path: Path, url: str, number: i
     try:
         _until(lambda: list(tmp_path.glob(".dibs_bench_*/bench.db-wal")))
         process.send_signal(number)
-        out, err = process.communicate(timeout=30)
+        out, err = process.communicate(timeout=60)
     finally:
         process.kill()
         process.wait()
@@ -179,7 +179,7 @@ def test_interrupted_it_drops_its_schema(url: str, postgres_server: Server) -> N
     try:
         _until(lambda: _schemas(postgres_server))
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     finally:
         process.kill()
         process.wait()

@@ -75,6 +75,24 @@ def test_a_renewal_says_when_a_task_is_over_its_limit(dibs: Run) -> None:
     assert (ended["status"], ended["reason"], ended["output"]) == ("dead_lettered", "budget_exceeded", 7)
 
 
+def test_what_is_over_a_budget_is_released_and_waits_for_more(dibs: Run) -> None:
+    dibs("budget", "set", "type:code", "0.5", ok=True)
+    task = dibs("add", "code", ok=True).line
+    dibs("claim", "--agent", "ada", ok=True)
+    assert dibs("renew", task, "--fence", 1, "--cost", "0.6", ok=True).line == "exceeded budget:type:code:usd"
+    dibs("release", task, "--fence", 1, ok=True)
+    assert dibs("claim", "--agent", "ada").code == 3
+    shown = dibs("show", task, "--json", ok=True).json
+    assert (shown["status"], shown["reason"], shown["parked_on"]) == (
+        "ready",
+        "budget_exceeded",
+        "budget:type:code:usd",
+    )
+    assert "dibs budget raise type:code 0.7" in dibs("why", task, ok=True).out
+    dibs("budget", "raise", "type:code", "0.7", ok=True)
+    assert dibs("claim", "--agent", "ada", "--json", ok=True).json["task"]["id"] == task
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "field"),
     [

@@ -204,7 +204,7 @@ class Screen:
 
     def until(self, text: str) -> None:
         """Wait until this was shown, after all that was waited for before."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while text not in self.shown[self._read :]:
             assert time.monotonic() < end, f"{text!r} never came: {self.shown!r}"
             if not select.select([self._screen], [], [], 0.1)[0]:
@@ -228,7 +228,7 @@ class Screen:
                 self.shown += plain(seen.decode(errors="replace"))
         except OSError:
             pass
-        return self._process.wait(30)
+        return self._process.wait(60)
 
     def __enter__(self) -> Screen:
         return self

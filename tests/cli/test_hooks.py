@@ -24,7 +24,9 @@ def test_a_hook_is_added_shown_and_removed_and_its_secret_told_once(dibs: Run) -
     assert dibs("hook", "ls", ok=True).out.split("\t") == [
         *("ci", "cloudevents", "active", URL, "task.completed,dag.*", "0", "\n"),
     ]
-    assert f"url\t{URL}" in dibs("hook", "show", "ci", ok=True).out
+    told = dibs("hook", "show", "ci", ok=True).out
+    assert f"url\t{URL}" in told
+    assert f"events\t{','.join(shown['events'])}\n" in told
     assert dibs("hook", "rm", "ci", "--json", ok=True).json == {"removed": "ci"}
     assert dibs("hook", "ls", ok=True).out == ""
 

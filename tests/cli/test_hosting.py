@@ -49,7 +49,7 @@ def test_worker_drains_what_its_app_can_do(dibs: Run, shell: Run, app: None) -> 
         ("doubling", "MODULE:APP"),
         (":app", "MODULE:APP"),
         ("nowhere:app", "no module 'nowhere'"),
-        ("doubling:missing", "nothing"),
+        ("doubling:missing", "nothing, not a dibs.App; doubling:app is"),
         ("doubling:number", "a int"),
         (".:app", "not the name of a module"),
     ],
@@ -64,6 +64,35 @@ def test_an_app_that_cannot_import_is_unexpected(shell: Run, app: None) -> None:
     refused = shell("worker", "importing:app", "--json")
     assert (refused.code, refused.error["code"]) == (1, "unexpected")
     assert "nothing_of_this_name" in refused.error["message"]
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("x = 1\nraise ValueError('no key')\n", r"ValueError: no key \(.*broken\.py, line 2\)"),
+        ("x = 1\nx y\n", r"SyntaxError: invalid syntax \(broken\.py, line 2\)"),
+        ("import json\njson.loads('{')\n", r"JSONDecodeError: .* \(.*broken\.py, line 2\)"),
+    ],
+)
+def test_an_app_that_breaks_says_in_which_line(shell: Run, app: None, tmp_path: Path, source: str, words: str) -> None:
+    (tmp_path / "broken.py").write_text(source)
+    refused = shell("worker", "broken:app", "--json")
+    assert (refused.code, refused.error["code"]) == (1, "unexpected")
+    assert re.search(f"broken cannot be imported: {words}", refused.error["message"])
+
+
+def test_a_program_that_is_not_there_costs_no_task_an_attempt(dibs: Run, shell: Run, tmp_path: Path) -> None:
+    id = dibs("add", "t", ok=True).line
+    (tmp_path / "agent.sh").write_text("echo")
+    for program, words in (
+        ("no-such-agent", "not on the PATH"),
+        ("./no-such-agent", "none at that path"),
+        (str(tmp_path / "agent.sh"), "chmod +x"),
+    ):
+        refused = shell("run", "--json", "--type", "t", "--drain", "--", program, "{prompt}")
+        assert (refused.code, refused.error["field"]) == (2, "command")
+        assert words in refused.error["message"]
+    assert dibs("show", id, "--json", ok=True).json["attempts"] == 0
 
 
 def test_run_makes_a_command_an_agent(dibs: Run, shell: Run) -> None:
@@ -120,3 +149,6 @@ def test_a_pipe_hears_of_what_is_wrong_only(dibs: Run, shell: Run) -> None:
     dibs("add", "t", "--payload", '{"prompt": "good"}', ok=True)
     done = shell("run", "--type", "t", "--drain", "--", sys.executable, "-c", FAILS, "{prompt}")
     assert done == (0, "", "")
+    bad = dibs("add", "t", "--max-attempts", 1, "--payload", '{"prompt": "bad"}', ok=True).line
+    done = shell("run", "--type", "t", "--drain", "--", sys.executable, "-c", FAILS, "{prompt}")
+    assert re.fullmatch(rf"[\d:]+ failed t {bad} after \d+\.\d s: .* exit code 1: badly; dead letter\n", done.err)

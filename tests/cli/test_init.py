@@ -243,6 +243,14 @@ def test_it_is_done_at_the_top_of_the_repository_and_git_sees_no_store(project: 
     assert dibs("ls", "--json", ok=True).json["items"][0]["title"] == "Write it"
 
 
+def test_a_dry_run_says_that_it_is_one(project: Path, dibs: Run, terminal: Run) -> None:
+    said = dibs("init", "--dry-run", ok=True)
+    assert "created\tAGENTS.md" in said.out
+    assert said.err == "Nothing was changed: this is what would be.\n"
+    assert dibs("init", ok=True).err == ""
+    assert "Next: dibs add" in terminal("init").out
+
+
 def test_a_dry_run_says_all_and_does_nothing(project: Path, dibs: Run) -> None:
     answer = dibs("init", "--dry-run", "--json", ok=True).json
     assert everything(project) == {}

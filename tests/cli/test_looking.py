@@ -109,6 +109,14 @@ def test_tree_of_a_long_chain_stays_on_the_screen(dibs: Run) -> None:
     assert max(map(len, lines)) < 120
 
 
+def test_on_a_narrow_terminal_events_name_their_tasks_in_full(dibs: Run, terminal: Run) -> None:
+    id = dibs("add", "t", ok=True).line
+    dibs("claim", "--agent", "ada", ok=True)
+    dibs("fail", id, "--fence", 1, "--error", "no", "--no-retry", ok=True)
+    shown = terminal("tail", "--no-follow", "--type", "task.dead_lettered", columns=60).out
+    assert id in shown
+
+
 def test_tail_prints_events_in_order(dibs: Run) -> None:
     id = dibs("add", "t", ok=True).line
     dibs("claim", "--agent", "a", ok=True)

@@ -60,7 +60,7 @@ def test_follow_goes_on_until_it_is_interrupted(dibs: Run, url: str, there: str)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         task = ""
-        until = time.monotonic() + 30
+        until = time.monotonic() + 60
         while time.monotonic() < until:
             shown = dibs("ls", "--json", "--url", there) if task else None
             if shown is not None and task in shown.out:
@@ -72,7 +72,7 @@ def test_follow_goes_on_until_it_is_interrupted(dibs: Run, url: str, there: str)
         assert task in dibs("ls", "--json", "--url", there, ok=True).out
     finally:
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=30)
+        out, _ = process.communicate(timeout=60)
     assert process.returncode == 0
     assert json.loads(out)["did"] == "followed"
 

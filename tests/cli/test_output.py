@@ -202,7 +202,7 @@ def test_a_reader_that_leaves_early_is_no_error(dibs: Run) -> None:
     command.stdout.readline()
     command.stdout.close()
     dibs("add", "t", ok=True)
-    assert (command.wait(30), command.stderr.read()) == (0, b"")
+    assert (command.wait(60), command.stderr.read()) == (0, b"")
     command.stderr.close()
 
 
@@ -213,7 +213,7 @@ def test_ctrl_c_is_quiet(url: str, dibs: Run) -> None:
     assert command.stderr is not None
     command.stdout.readline()
     command.send_signal(signal.SIGINT)
-    assert command.wait(30) == 130
+    assert command.wait(60) == 130
     assert command.stderr.read() == b""
     command.stdout.close()
     command.stderr.close()

@@ -19,6 +19,7 @@ NOTHING = {
     "escalation clear": ("--type", "nope"),
     "hook rm": ("nope",),
     "rate rm": ("nope",),
+    "report rm": ("nope",),
     "schedule rm": ("nope",),
     "trigger rm": ("nope",),
 }

@@ -155,3 +155,23 @@ def test_the_demo_does_not_serve_a_server(server: Up, dibs: Run) -> None:
 def test_the_demo_takes_the_right_to_play(server: Up) -> None:
     refused = server.shell("demo", "--json", token=issued(server, "watcher", role="viewer"))
     assert (refused.returncode, json.loads(refused.stderr)["code"]) == (7, "denied")
+
+
+# Letting others in: who asks is known by their token, and not said by the shell.
+
+
+def test_tokens_are_made_rotated_and_revoked_through_a_server(server: Up) -> None:
+    made = ask(server, "token", "add", "guest", "--role", "viewer")
+    again = ask(server, "token", "rotate", "guest")
+    assert made["secret"] != again["secret"]
+    refused = server.shell("add", "secret-work", token=again["secret"])
+    assert refused.returncode == 7
+    ask(server, "token", "revoke", "guest")
+    assert "guest" not in {token["name"] for token in ask(server, "token", "ls")}
+
+
+def test_a_login_link_is_made_through_a_server_and_leads_to_it(server: Up) -> None:
+    link = ask(server, "login-link", "--role", "viewer", "--name", "visitor")
+    assert link["url"].startswith(f"{server.url}/login?once=")
+    made = [entry for entry in ask(server, "audit", "ls") if entry["act"] == "create_login"]
+    assert made[-1]["by"] is not None

@@ -25,7 +25,7 @@ def test_lines_are_printed_as_they_come_until_the_task_has_ended(dibs: Run, url:
         queue.log(claim, "mends \x1b[31mit")
         assert follower.stdout.readline().startswith("mends ")
         queue.complete(claim)
-        assert follower.wait(30) == 0
+        assert follower.wait(60) == 0
         follower.stdout.close()
     assert dibs("transcript", task.id, ok=True).out.count("\n") == 2
     assert dibs("transcript", task.id, "--json", ok=True).out.splitlines()[0] == '{"line":"looks around"}'

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
 
-async def until(look: Callable[[], Awaitable[Any]], timeout_s: float = 20) -> Any:
+async def until(look: Callable[[], Awaitable[Any]], timeout_s: float = 60) -> Any:
     """What `look` finds, once it finds something."""
     async with asyncio.timeout(timeout_s):
         while True:
@@ -28,7 +28,7 @@ async def until(look: Callable[[], Awaitable[Any]], timeout_s: float = 20) -> An
             await asyncio.sleep(0.01)
 
 
-async def until_so(is_so: Callable[[], Any], timeout_s: float = 20) -> None:
+async def until_so(is_so: Callable[[], Any], timeout_s: float = 60) -> None:
     """Until something is so."""
 
     async def look() -> bool:

@@ -17,6 +17,7 @@ import dibs
 from dibs.mcp.session import Presence, Session
 from tests.mcp.agents import LEGACY, MODERN, in_loop, inside, over_http, over_stdio
 from tests.server.process import environment, up
+from tests.worker.facts import LEASE_S, renewed, until_renewed
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,13 +62,11 @@ def _client(home: Path, *argv: str) -> Iterator[str]:
 
 @in_loop
 async def test_a_lease_is_renewed_while_the_session_lives() -> None:
-    async with dibs.connect("memory:") as queue, inside(queue, lease_s=1.0) as agent:
+    async with dibs.connect("memory:") as queue, inside(queue, lease_s=LEASE_S) as agent:
         task = await queue.add("slow")
         told = await agent("claim")
-        assert told["kept"] == "renewed every 0.33 s while you are connected; you need not"
-        first = (await queue.get(task.id)).lease_expires_at
-        assert first is not None
-        await asyncio.sleep(2.5)
+        assert told["kept"] == "renewed every 2.7 s while you are connected; you need not"
+        await renewed(queue, task.id)
         await queue.run_duties()
         assert (await queue.get(task.id)).status == "running"
         assert (await agent("complete", output=1))["status"] == "completed"
@@ -79,7 +78,7 @@ async def test_who_was_cancelled_is_told_and_lets_go() -> None:
         task = await queue.add("slow", locks=["repo"])
         await agent("claim")
         await queue.cancel(task.id, "not needed")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not await _is_free(queue, "repo"):  # noqa: ASYNC110 - it is the store that changes
                 await asyncio.sleep(0.05)
         # With whatever it asks next.
@@ -125,7 +124,7 @@ async def test_who_lost_a_task_can_do_nothing_more_with_it() -> None:
 async def test_a_claim_that_nobody_waits_for_any_more_takes_nothing() -> None:
     async with dibs.connect("memory:") as queue, inside(queue, mode=LEGACY) as agent:
         waiting = asyncio.create_task(agent("claim", wait=30))
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not await queue.agents():  # noqa: ASYNC110 - it is the store that changes
                 await asyncio.sleep(0.01)
         waiting.cancel()
@@ -154,12 +153,12 @@ def test_what_a_killed_client_held_comes_back_after_its_lease(tmp_path: Path) ->
     url = f"sqlite:{tmp_path}/work.db"
     with dibs.connect_sync(url) as queue:
         task = queue.add("slow", retry="immediate")
-        with _client(tmp_path, "stdio", str(tmp_path), url, "--lease", "2s") as claimed:
+        with _client(tmp_path, "stdio", str(tmp_path), url, "--lease", "3s") as claimed:
             assert claimed == task.id
-            time.sleep(2.5)
+            until_renewed(queue, task.id)
             queue.run_duties()
-            assert queue.get(task.id).status == "running", "it was renewed"
-        [again] = queue.claim("other", wait=20)
+            assert queue.get(task.id).status == "running"
+        [again] = queue.claim("other", wait=60)
         assert (again.task.id, again.task.crashes) == (task.id, 1)
 
 
@@ -169,11 +168,11 @@ def test_what_a_killed_client_of_a_server_held_comes_back(tmp_path: Path, mode: 
     url = f"sqlite:{tmp_path}/work.db"
     with up(tmp_path, url, "--mcp-patience", "2s") as server, dibs.connect_sync(url) as queue:
         task = queue.add("slow", retry="immediate")
-        at = f"{server.url}/mcp?lease=1s"
+        at = f"{server.url}/mcp?lease=2s"
         with _client(tmp_path, "http", str(tmp_path), at, server.token or "", mode) as claimed:
             assert claimed == task.id
         killed = time.monotonic()
-        [again] = queue.claim("other", wait=20)
+        [again] = queue.claim("other", wait=60)
         # Its patience and its lease have passed, and what it takes to notice.
         assert (again.task.id, again.task.crashes) == (task.id, 1)
         assert time.monotonic() - killed > 1.0
@@ -192,12 +191,12 @@ def test_who_is_killed_while_waiting_for_work_keeps_none_from_others(tmp_path: P
             mode = MODERN if door == "http" else LEGACY
             argv = ["http", str(tmp_path), f"{server.url}/mcp?lease=1s", server.token or "", mode]
         with _connected(tmp_path, *argv):
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while not queue.agents():
                 assert time.monotonic() < deadline, "it did not ask for work"
                 time.sleep(0.01)
         task = queue.add("slow", retry="immediate")
-        [claim] = queue.claim("other", wait=20)
+        [claim] = queue.claim("other", wait=60)
         assert claim.task.id == task.id
         queue.complete(claim, "done")
         assert queue.get(task.id).output == "done"
@@ -207,10 +206,10 @@ def test_a_client_with_a_stream_is_kept_while_it_is_open(tmp_path: Path) -> None
     url = f"sqlite:{tmp_path}/work.db"
     with up(tmp_path, url, "--mcp-patience", "1s") as server, dibs.connect_sync(url) as queue:
         task = queue.add("slow")
-        at = f"{server.url}/mcp?lease=1s"
+        at = f"{server.url}/mcp?lease=3s"
         with _client(tmp_path, "http", str(tmp_path), at, server.token or "", LEGACY) as claimed:
             assert claimed == task.id
-            time.sleep(4)
+            time.sleep(5)
             assert queue.get(task.id).status == "running"
 
 
@@ -284,7 +283,7 @@ def test_a_server_leaves_though_clients_have_streams_open(tmp_path: Path) -> Non
                 began = time.monotonic()
                 server.signal()
                 assert await asyncio.to_thread(server.wait) == 0
-                assert time.monotonic() - began < 15
+                assert time.monotonic() - began < 50
 
     work()
 
@@ -320,7 +319,7 @@ def test_a_client_that_ends_in_order_leaves_its_task_until_the_lease_ends(tmp_pa
         task = queue.add("slow", retry="immediate")
         work(task.id)
         assert queue.get(task.id).status == "running"
-        [again] = queue.claim("other", wait=20)
+        [again] = queue.claim("other", wait=60)
         assert (again.task.id, again.task.crashes) == (task.id, 1)
 
 
@@ -333,7 +332,7 @@ def test_a_signal_ends_it_at_once_though_its_client_is_there(tmp_path: Path, num
         served.stdin.flush()
         assert '"id":1' in served.stdout.readline()
         served.send_signal(number)
-        assert served.wait(20) == -number
+        assert served.wait(60) == -number
 
 
 @in_loop

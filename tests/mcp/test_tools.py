@@ -272,7 +272,22 @@ async def test_limits_that_are_left_are_told_and_who_is_over_them_is_stopped() -
         await agent("fail", error="x", cost=0.4)
         assert (await agent("claim"))["limits"] == {"usd": 0.6, "turns": 5}
         assert "stop" not in await agent("progress", cost=0.5)
-        assert (await agent("progress", cost=0.7))["stop"].startswith("Over max_cost:")
+        stop = "Over max_cost: complete with what you have, or fail with reason budget_exceeded."
+        assert (await agent("progress", cost=0.7))["stop"] == stop
+
+
+@in_loop
+async def test_who_is_over_a_budget_gives_its_task_back_until_there_is_more() -> None:
+    async with dibs.connect("memory:") as queue, inside(queue) as agent:
+        await queue.set_budget("type:t", 0.5)
+        task = await queue.add("t")
+        await agent("claim")
+        stop = (await agent("progress", cost=0.6))["stop"]
+        assert stop.startswith("Over budget:type:t:usd: complete with what you have, or release it")
+        assert (await agent("release"))["status"] == "ready"
+        assert (await agent("claim", wait=0))["task"] is None
+        stopped = await queue.get(task.id)
+        assert (stopped.reason, stopped.parked_on, stopped.attempts) == ("budget_exceeded", "budget:type:t:usd", 0)
 
 
 @in_loop
@@ -333,3 +348,16 @@ async def test_a_claim_whose_answer_fails_is_given_back(monkeypatch: pytest.Monk
         [attempt] = await queue.history(task.id)
         assert (attempt.outcome, (await queue.get(task.id)).attempts) == ("released", 0)
         assert (await agent("claim"))["task"] == task.id
+
+
+@in_loop
+async def test_what_an_agent_adds_names_it_as_its_maker_as_what_it_spawns_does() -> None:
+    async with dibs.connect("memory:") as queue, inside(queue) as agent:
+        [added] = (await agent("add", tasks=[{"type": "t"}]))["added"]
+        claimed = await agent("claim")
+        [spawned] = (await agent("spawn", tasks=[{"type": "u"}]))["spawned"]
+        holder = (await queue.get(claimed["task"])).agent
+        for id in (added, spawned):
+            assert (await queue.get(id)).created_by == f"agent:{holder}"
+        dag = (await agent("add", title="Two", tasks=[{"type": "v"}, {"type": "v"}]))["dag"]
+        assert (await queue.get_dag(dag)).created_by == f"agent:{holder}"

@@ -117,7 +117,7 @@ def schemas(postgres_schemas: Schemas) -> Iterator[None]:
     NAMESPACES.pop().close()
 
 
-TestMovers: Any = pytest.mark.timeout(0 if EXAMPLES else 600)(Movers.TestCase)
+TestMovers: Any = pytest.mark.timeout(0 if EXAMPLES else 1800)(Movers.TestCase)
 TestMovers.settings = settings(
     max_examples=EXAMPLES or 15,
     stateful_step_count=40,

@@ -832,7 +832,7 @@ def places(postgres_schemas: Schemas) -> Iterator[None]:
 
 
 # Reducing a failure to its shortest form takes minutes, and is worth them.
-TestStores = pytest.mark.timeout(0 if EXAMPLES else 600)(Stores.TestCase)
+TestStores = pytest.mark.timeout(0 if EXAMPLES else 1800)(Stores.TestCase)
 TestStores.settings = settings(
     max_examples=EXAMPLES or 80,
     stateful_step_count=40,

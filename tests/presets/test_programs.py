@@ -89,8 +89,9 @@ async def test_a_limit_counts_no_attempt_and_says_when_to_come_back(preset: str,
         [attempt] = await queue.history(task.id)
         assert (task.attempts, attempt.outcome, attempt.reason) == (0, "rate_limited", "rate_limit")
         assert task.retry_at is not None
-        wait_s = task.retry_at.timestamp() - time.time()
-        expected = 7.0 if scene == "rate_limit" else resets_at - time.time()
+        assert attempt.ended_at is not None
+        wait_s = (task.retry_at - attempt.ended_at).total_seconds()
+        expected = 7.0 if scene == "rate_limit" else resets_at - attempt.ended_at.timestamp()
         assert abs(wait_s - expected) < 5, (wait_s, expected, attempt.error)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     How = Literal["full", "lost before", "lost after"]
 
-WRITES = {"add", "claim", "commit", "settle"}
+WRITES = {"add", "add_many", "claim", "commit", "settle"}
 
 
 class BreakingNamespace:

@@ -19,7 +19,7 @@ def _note(kind: str, what: str) -> None:
 
 @app.handler("short")
 async def short(ctx: dibs.Context, i: int) -> dict[str, int]:
-    _note("ran", ctx.task.id)
+    _note("ran", f"{ctx.task.id} {os.getpid()}")
     await asyncio.sleep(0.004)
     return {"i": i}
 
@@ -27,7 +27,7 @@ async def short(ctx: dibs.Context, i: int) -> dict[str, int]:
 @app.handler("steps")
 async def steps(ctx: dibs.Context, i: int) -> dict[str, int]:
     """Works with the store in the middle: whatever the handler is told of trouble there goes into the log."""
-    _note("ran", ctx.task.id)
+    _note("ran", f"{ctx.task.id} {os.getpid()}")
     try:
         await ctx.step("pay", lambda: _note("paid", ctx.task.id))
         await ctx.progress(0.5)

@@ -38,7 +38,7 @@ class Fleet:
         command = [sys.executable, "-m", "dibs", "worker", "tests.proofs.chaos_app:app", "--url", self._url]
         with self.said.open("ab") as said:
             return subprocess.Popen(
-                [*command, "--concurrency", "4", "--lease", "5s"],
+                [*command, "--concurrency", "4", "--lease", "8s"],
                 env={**os.environ, "CHAOS_LOG": str(self.runs)},
                 stdout=said,
                 stderr=said,

@@ -18,7 +18,7 @@ from tests.proofs.holder import holding
 if TYPE_CHECKING:
     from pathlib import Path
 
-LEASE_S = 2.0
+LEASE_S = 4.0
 PROCESSES = 5
 
 # Four agents in a process, each with its own way to the store, claim once when told to and say what they got.
@@ -77,7 +77,7 @@ def test_what_a_killed_agent_had_reserved_is_charged_after_its_lease(url: str) -
         with holding("claim", url, LEASE_S) as (_, claimed):
             assert claimed == first.id
             assert queue.claim("next") == []
-        deadline = time.monotonic() + LEASE_S + 20
+        deadline = time.monotonic() + LEASE_S + 40
         while queue.get(first.id).status != "dead_lettered":
             assert time.monotonic() < deadline
             assert queue.claim("next", wait=0.2) == [], "the second does not fit"

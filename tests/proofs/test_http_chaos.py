@@ -24,12 +24,12 @@ TROUBLE_S = float(os.environ.get("DIBS_CHAOS_S", "15"))
 KILL_EVERY_S = 4.0
 
 
-def _in_trouble(server: ServerProcess, fleet: Fleet) -> int:
-    """Kill a worker every second and the server every four. How often the server went away."""
+def _in_trouble(server: ServerProcess, fleet: Fleet) -> None:
+    """Kill a worker every second and the server every four. Never mind how slow they are to come back."""
     away = 0
     end = time.monotonic() + TROUBLE_S
     kill_at = time.monotonic() + KILL_EVERY_S / 2
-    while time.monotonic() < end:
+    while time.monotonic() < end or away < 2 or len(fleet.killed) < 5:
         time.sleep(1)  # the rhythm of the killing
         fleet.kill_one()
         if time.monotonic() > kill_at:
@@ -37,7 +37,6 @@ def _in_trouble(server: ServerProcess, fleet: Fleet) -> int:
             server.start()
             kill_at = time.monotonic() + KILL_EVERY_S
             away += 1
-    return away
 
 
 @pytest.mark.alone
@@ -52,13 +51,11 @@ def test_a_server_that_dies_all_the_time_loses_nothing_and_settles_nothing_twice
     try:
         producer, fleet = Producer(server.url), Fleet(server.url, tmp_path)
         producer.start()
-        away = _in_trouble(server, fleet)
+        _in_trouble(server, fleet)
         producer.enough.set()
         producer.join()
         with dibs.connect_sync(server.url) as queue:
             until_all_ended(queue)
-            assert away >= 2
-            assert len(fleet.killed) >= 5
             assert not producer.refused, "a server that is away for a while is waited for"
             assert len(producer.accepted) > 100
             check(queue, set(producer.accepted), fleet)

@@ -37,12 +37,12 @@ def test_the_next_worker_only_tests_what_a_killed_one_made(tmp_path: Path) -> No
     url, worked, tested = f"sqlite:{tmp_path / 'dibs.db'}", tmp_path / "worked", tmp_path / "tested"
     with dibs.connect_sync(url) as queue:
         task = queue.add("count", {"path": str(worked)}, expects=_hangs_once(tested), retry="immediate")
-        with worker(url, tmp_path / "log", lease=1) as process:
+        with worker(url, tmp_path / "log", lease=3) as process:
             _until(lambda: lines(tested))
             process.kill()
             process.wait()
         assert queue.get(task.id).output is None
-        with worker(url, tmp_path / "log", lease=1):
+        with worker(url, tmp_path / "log"):
             _until(lambda: queue.get(task.id).status == "completed")
         ended = queue.get(task.id)
         assert (len(lines(worked)), len(lines(tested))) == (1, 2)
@@ -75,7 +75,7 @@ def test_so_does_a_killed_command_of_the_shell(tmp_path: Path, by: str) -> None:
             process.kill()
         if by == "the next worker":
             # It runs where the command ran, whose handler would have made something else.
-            with worker(url, tmp_path / "log", lease=1):
+            with worker(url, tmp_path / "log"):
                 _until(lambda: queue.get(task.id).status == "completed")
         else:
             [claim] = queue.claim("bob", wait=PATIENCE_S)

@@ -15,6 +15,8 @@ import dibs
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from dibs.model.audit import AuditEntry
+
 PROGRAM = """
 import sys
 import dibs
@@ -35,7 +37,9 @@ def _written(url: str) -> list[str]:
     with dibs.connect_sync(url) as queue:
         verdict = queue.verify_audit()
         assert verdict.sound, verdict.faults
-        found = queue.audit(0, limit=1000)
+        found: list[AuditEntry] = []
+        while page := queue.audit(len(found), limit=1000):
+            found += page
     assert [entry.number for entry in found] == list(range(1, len(found) + 1))
     return [entry.target for entry in found]
 

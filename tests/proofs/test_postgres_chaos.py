@@ -1,6 +1,6 @@
 """Everything dies: workers by `kill -9` every second, the server by stopping, crashing and `kill -9`. Nothing is lost.
 
-Takes $DIBS_CHAOS_S seconds of trouble (default 40), then as long as the rest takes to drain.
+Takes $DIBS_CHAOS_S seconds of trouble (default 24), then as long as the rest takes to drain.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from tests.servers import postgres
 if TYPE_CHECKING:
     from pathlib import Path
 
-TROUBLE_S = float(os.environ.get("DIBS_CHAOS_S", "40"))
-RESTART_EVERY_S = 10.0
+TROUBLE_S = float(os.environ.get("DIBS_CHAOS_S", "24"))
+RESTART_EVERY_S = 6.0
 ENDINGS = ("fast", "immediate", "kill -9")
 
 
-def _in_trouble(server: postgres.Server, fleet: Fleet) -> int:
-    """Kill a worker every second and the server every ten. How often the server went away."""
+def _in_trouble(server: postgres.Server, fleet: Fleet) -> None:
+    """Kill a worker every second and the server every six. Never mind how slow they are to come back."""
     endings = itertools.cycle(ENDINGS)
     away = 0
     end = time.monotonic() + TROUBLE_S
     restart_at = time.monotonic() + RESTART_EVERY_S / 2
-    while time.monotonic() < end:
+    while time.monotonic() < end or away < 4 or len(fleet.killed) < 10:
         time.sleep(1)  # the rhythm of the killing
         fleet.kill_one()
         if time.monotonic() > restart_at:
@@ -42,7 +42,6 @@ def _in_trouble(server: postgres.Server, fleet: Fleet) -> int:
                 server.stop(ending)
             server.start()
             away += 1
-    return away
 
 
 @pytest.mark.alone
@@ -55,7 +54,7 @@ def test_workers_and_servers_that_die_all_the_time_lose_nothing_and_settle_nothi
         producer, fleet = Producer(url), Fleet(url, tmp_path)
         producer.start()
         try:
-            away = _in_trouble(server, fleet)
+            _in_trouble(server, fleet)
             producer.enough.set()
             producer.join()
             with dibs.connect_sync(url) as queue:
@@ -64,8 +63,6 @@ def test_workers_and_servers_that_die_all_the_time_lose_nothing_and_settle_nothi
             producer.enough.set()
             producer.join()
             fleet.end()
-        assert away >= 2
-        assert len(fleet.killed) >= 10
         assert not producer.refused, "a server that is away for a second is waited for"
         with dibs.connect_sync(url) as queue:
             check(queue, set(producer.accepted), fleet)

@@ -45,6 +45,7 @@ def _waiting(draw: random.Random, number: int) -> tuple[list[dibs.NewTask], list
     return alone, chained
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("store", "number", "take"), [("memory", 400, 400), ("sqlite", 400, 400), ("sqlite", 200_000, 3_000)]
 )

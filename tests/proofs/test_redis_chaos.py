@@ -25,12 +25,12 @@ KILL_EVERY_S = 4.0
 CUTS = 12
 
 
-def _in_trouble(server: redis.RedisServer, fleet: Fleet) -> int:
-    """Kill a worker every second and the server every four. How often the server went away."""
+def _in_trouble(server: redis.RedisServer, fleet: Fleet) -> None:
+    """Kill a worker every second and the server every four. Never mind how slow they are to come back."""
     away = 0
     end = time.monotonic() + TROUBLE_S
     kill_at = time.monotonic() + KILL_EVERY_S / 2
-    while time.monotonic() < end:
+    while time.monotonic() < end or away < 3 or len(fleet.killed) < 10:
         time.sleep(1)  # the rhythm of the killing
         fleet.kill_one()
         if time.monotonic() > kill_at:
@@ -38,7 +38,6 @@ def _in_trouble(server: redis.RedisServer, fleet: Fleet) -> int:
             server.kill()
             server.start()
             away += 1
-    return away
 
 
 @pytest.mark.alone
@@ -53,7 +52,7 @@ def test_workers_and_servers_that_die_all_the_time_lose_nothing_and_settle_nothi
         producer, fleet = Producer(url), Fleet(url, tmp_path)
         producer.start()
         try:
-            away = _in_trouble(server, fleet)
+            _in_trouble(server, fleet)
             producer.enough.set()
             producer.join()
             with dibs.connect_sync(url) as queue:
@@ -62,8 +61,6 @@ def test_workers_and_servers_that_die_all_the_time_lose_nothing_and_settle_nothi
             producer.enough.set()
             producer.join()
             fleet.end()
-        assert away >= 3
-        assert len(fleet.killed) >= 10
         assert not producer.refused, "a server that is away for a second is waited for"
         with dibs.connect_sync(url) as queue:
             check(queue, set(producer.accepted), fleet)

@@ -36,7 +36,7 @@ async def _work_through_trouble(store: Away, app: dibs.App, begun: asyncio.Event
         await asyncio.sleep(AWAY_S)  # the trouble lasts
         store.away = False
 
-    async with asyncio.timeout(30), dibs.Worker(app, queue, agent="worker", concurrency=8, lease=20) as worker:
+    async with asyncio.timeout(90), dibs.Worker(app, queue, agent="worker", concurrency=8, lease=20) as worker:
         troubled = asyncio.create_task(trouble())
         await worker.drain()
         await troubled
@@ -130,11 +130,11 @@ def test_a_leaving_worker_does_not_wait_for_ever_for_a_store_that_takes_no_outco
                 await worker.run()
 
         running = asyncio.create_task(run())
-        await asyncio.wait_for(done.wait(), 10)
+        await asyncio.wait_for(done.wait(), 60)
         running.cancel()
-        ended, _ = await asyncio.wait({running}, timeout=6)
+        ended, _ = await asyncio.wait({running}, timeout=30)
         store.away = False
-        await asyncio.wait({running}, timeout=10)
+        await asyncio.wait({running}, timeout=30)
         assert ended, "renewing kept alive a lease that only its outcome was waiting for"
         await queue.close()
 

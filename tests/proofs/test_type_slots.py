@@ -15,7 +15,7 @@ from tests.proofs.holder import holding
 if TYPE_CHECKING:
     from pathlib import Path
 
-LEASE_S = 2.0
+LEASE_S = 4.0
 AGENTS = 20
 
 # A process that claims again and again, three at a time, and settles what it got, until the queue is empty.
@@ -68,7 +68,7 @@ def test_the_slot_of_a_killed_holder_is_free_after_its_lease(url: str) -> None:
         with holding("claim", url, LEASE_S) as (_, claimed):
             assert claimed == first.id
             assert queue.claim("next") == []
-        deadline = time.monotonic() + LEASE_S + 20
+        deadline = time.monotonic() + LEASE_S + 40
         while not (claims := queue.claim("next", wait=1)):
             assert time.monotonic() < deadline
         assert [claim.task.id for claim in claims] == [second.id]

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 import dibs
+from dibs import requests
+from dibs.adding import Adding
+from dibs.requests import claim_request
 
 Wrong = Callable[[dibs.SyncQueue], Any]
 
@@ -90,3 +95,41 @@ def test_retention_can_be_set_in_the_environment(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(dibs.Invalid) as caught:
         dibs.connect_sync("memory:")
     assert caught.value.field == "retention"
+
+
+def test_add_hands_each_option_to_the_field_of_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are handed over by place."""
+    given: dict[str, Any] = {name: f"the {name}" for name in inspect.signature(Adding.add).parameters if name != "self"}
+    seen: list[dibs.NewTask] = []
+
+    def drafts(specs: list[dibs.NewTask], **_: Any) -> Any:
+        seen.extend(specs)
+        raise dibs.Invalid("seen enough", field="none")
+
+    monkeypatch.setattr("dibs.adding.drafting.drafts", drafts)
+    with dibs.connect_sync("memory:") as queue, pytest.raises(dibs.Invalid):
+        queue.add(**given)
+    del given["connection"]
+    assert msgspec.structs.asdict(seen[0]) == {**given, "ref": None}
+
+
+def test_equal_requests_to_claim_are_checked_once_and_what_only_looks_equal_is_refused() -> None:
+    first = claim_request("ada", types=("a",), limit=1, lease=60)
+    assert claim_request("ada", types=("a",), limit=1, lease=60) is first
+    assert claim_request("ada", types=["a"], limit=1, lease=60) == first
+    assert claim_request("ada", types=("a",), limit=2, lease=60).limit == 2
+    assert claim_request("ada", types=iter("a"), limit=1, lease=60).types == ("a",)
+    right: dict[str, Any] = {"types": ("a",), "limit": 1, "lease": 1}
+    wrongs: list[dict[str, Any]] = [{"limit": True}, {"lease": True}, {"start": 1}, {"types": ([],)}]
+    for wrong in wrongs:
+        claim_request("ada", **right)
+        with pytest.raises(dibs.Invalid):
+            claim_request("ada", **{**right, **wrong})
+    once = claim_request("ada", claim_id="one")
+    assert claim_request("ada", claim_id="one") == once
+
+
+def test_no_more_requests_are_remembered_than_are_worth_it() -> None:
+    for number in range(2 * requests.MAX_REMEMBERED):
+        claim_request(f"agent-{number}")
+    assert len(requests._requests) <= requests.MAX_REMEMBERED

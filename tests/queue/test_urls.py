@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -100,3 +100,12 @@ def test_a_url_that_makes_no_sense_is_refused(url: str) -> None:
     with pytest.raises(dibs.Invalid) as caught:
         dibs.connect_sync(url)
     assert caught.value.field == "url"
+
+
+def test_who_forgets_to_open_a_queue_is_told_how() -> None:
+    unopened: Any = dibs.connect("memory:")
+    with pytest.raises(AttributeError, match=r"await dibs\.connect.*before \.add"):
+        unopened.add("t")
+    with pytest.raises(TypeError, match=r"with dibs\.connect_sync"), unopened:
+        pass
+    assert not hasattr(unopened, "store")

@@ -90,7 +90,7 @@ async def test_a_worker_that_somebody_drains_leaves_under_whatever_name_it_has(u
 
 
 def test_who_may_not_is_told_so_and_a_worker_does_not_go_on_trying(url: str) -> None:
-    with dibs.connect_sync(url) as queue, pytest.raises(dibs.Denied, match="Send a token"):
+    with dibs.connect_sync(url) as queue, pytest.raises(dibs.Denied, match="put yours into \\$DIBS_TOKEN"):
         queue.stats()
     with dibs.connect_sync(url, token="dibs_wrong") as queue, pytest.raises(dibs.Denied, match="unknown here"):
         queue.claim("ada")

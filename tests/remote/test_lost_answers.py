@@ -197,7 +197,7 @@ def test_a_repeated_claim_gets_the_same_tasks() -> None:
 
 
 def test_nobody_is_waited_for_longer_than_patience_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeating, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(repeating, "PATIENCE_S", 1.5)
 
     async def run() -> None:
         async with cut_line() as (client, _, line):

@@ -87,6 +87,16 @@ def test_an_older_server_does_not_know_the_route(ask: Callable[[str], Any]) -> N
         ask(server.url)
 
 
+@pytest.mark.parametrize("path", ["/v1", "/dashboard"])
+def test_a_path_too_much_is_not_called_an_old_server(ask: Callable[[str], Any], path: str) -> None:
+    problem = b'{"type":"","title":"","status":404,"detail":"nothing at /v1/v1","code":"not_found","field":"path"}'
+    with (
+        saying(answer("404 Not Found", problem, dibs_api="1")) as server,
+        pytest.raises(dibs.Unavailable, match=f"leave out {path} in the URL"),
+    ):
+        ask(server.url + path)
+
+
 def test_an_answer_that_cannot_be_read(ask: Callable[[str], Any]) -> None:
     with (
         saying(answer("200 OK", b'{"by_status": 7}', dibs_api="1")) as server,
@@ -95,12 +105,10 @@ def test_an_answer_that_cannot_be_read(ask: Callable[[str], Any]) -> None:
         ask(server.url)
 
 
-def test_a_proxy_whose_server_is_away_is_asked_for_a_while(
-    ask: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_whose_server_is_away_is_asked_for_a_while(ask: Callable[[str], Any]) -> None:
     with saying(answer("504 Gateway Timeout", b"no")) as server:
         with pytest.raises(dibs.Unavailable, match="is away, says what stands in front of it"):
-            _impatient(ask, server.url, monkeypatch)
+            _impatient(ask, server.url, patience_s=2.0)
         assert len(server.requests) > 1
 
 
@@ -166,10 +174,10 @@ def test_without_aiohttp_an_event_loop_is_told_what_to_install(monkeypatch: pyte
         asyncio.run(connect())
 
 
-def _impatient(ask: Callable[[str], Any], url: str, monkeypatch: pytest.MonkeyPatch | None = None) -> None:
+def _impatient(ask: Callable[[str], Any], url: str, *, patience_s: float = 0.3) -> None:
     from dibs.rules import repeating
 
-    before, repeating.PATIENCE_S = repeating.PATIENCE_S, 0.3
+    before, repeating.PATIENCE_S = repeating.PATIENCE_S, patience_s
     try:
         ask(url)
     finally:

@@ -20,8 +20,10 @@ from dibs.remote.server import ADDS_UP
 from dibs.remote.verbs import VERBS
 
 DERIVED = {
+    "abandon": "not asked for: see chance",
     "ask": "made of ask_under",
     "checkpoint": "made of record",
+    "chance": "not asked for: a server has no news by which a claim could be sent, a claim waits there",
     "dag": "writes down a plan, which is submitted by add_dag",
     "events": "made of read_events, and waits for news",
     "fail": "made of settle",
@@ -32,6 +34,7 @@ DERIVED = {
     "record_act": "what is recorded is what the server itself did",
     "release": "made of settle",
     "renew_with": "made of renew_many",
+    "seized": "not asked for: see chance",
     "spawn": "made of spawn_below",
 }
 """Verbs that `Queue` makes of others, and how they get to the server."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.worker.test_asking import *  # noqa: F403
+from tests.worker.test_budgets import *  # noqa: F403
 from tests.worker.test_contracts import *  # noqa: F403
 from tests.worker.test_handlers import *  # noqa: F403
 from tests.worker.test_presence import *  # noqa: F403

@@ -107,3 +107,19 @@ def test_a_lane_is_served_by_live_agents_that_can_do_it() -> None:
     ]
     assert agents.servers(lane, known, NOW) == ["able", "coder"]
     assert agents.servers(lane, known[2:], NOW) == []
+
+
+@pytest.mark.parametrize(
+    ("status", "silent_s", "seen"),
+    [
+        (AgentStatus.ACTIVE, 90, AgentStatus.ACTIVE),
+        (AgentStatus.ACTIVE, 91, AgentStatus.LOST),
+        (AgentStatus.DRAINING, 91, AgentStatus.LOST),
+        (AgentStatus.LOST, 91, AgentStatus.LOST),
+        (AgentStatus.OFFLINE, 91, AgentStatus.OFFLINE),
+        (AgentStatus.ACTIVE, None, AgentStatus.ACTIVE),
+    ],
+)
+def test_a_silent_agent_is_seen_to_be_lost(status: AgentStatus, silent_s: int | None, seen: AgentStatus) -> None:
+    heard_at = None if silent_s is None else NOON - timedelta(seconds=silent_s)
+    assert agents.seen_at(Agent(id="ada", status=status, heard_at=heard_at), NOW) is seen

@@ -70,12 +70,68 @@ def test_a_task_uses_what_is_for_all_and_for_its_type_user_and_dag() -> None:
         ("turns", Allowance(max_cost=9), 5),
         ("seconds", Allowance(), 5),
         ("seconds", Allowance(timeout_s=1.5), 1_500_000),
+        ("usd", Allowance(spent=Usage(cost_usd=0.2)), 5),
     ],
 )
 def test_an_attempt_reserves_what_is_left_of_its_own_limit_or_the_default(
     unit: str, allowance: Allowance, reserved: int
 ) -> None:
-    assert budgets.reserve(unit, allowance, 5) == reserved
+    assert budgets.reserve(unit, allowance, 5, 1_000_000) == reserved
+
+
+@pytest.mark.parametrize(
+    ("unit", "allowance", "reserved"),
+    [
+        ("turns", Allowance(spent=Usage(turns=7)), 7),
+        ("turns", Allowance(spent=Usage(turns=10)), 10),
+        ("turns", Allowance(spent=Usage(turns=11)), 5),
+        ("turns", Allowance(spent=Usage(turns=4)), 5),
+        ("turns", Allowance(), 5),
+        ("turns", Allowance(max_turns=9, spent=Usage(turns=8)), 1),
+        ("seconds", Allowance(spent=Usage(turns=7)), 5),
+    ],
+)
+def test_a_task_that_was_stopped_reserves_what_it_used_as_far_as_that_can_ever_fit(
+    unit: str, allowance: Allowance, reserved: int
+) -> None:
+    assert budgets.reserve(unit, allowance._replace(stopped=True), 5, 10) == reserved
+
+
+def test_only_a_budget_is_shared() -> None:
+    assert budgets.is_shared("budget:type:job:usd")
+    assert not budgets.is_shared("max_cost")
+
+
+def test_why_names_what_a_task_that_was_stopped_needs() -> None:
+    task = Task(id="task_1", type="a", status=Status.READY, cost_usd=0.6)
+    assert budgets.explain(task, budget(limit=500_000, spent=600_000))[1][0].help == (
+        "raise budget type:a by $0.100001: dibs budget raise type:a 0.100001"
+    )
+    task.reason = "budget_exceeded"
+    sentence, [blocker] = budgets.explain(task, budget(limit=500_000, spent=600_000))
+    assert "it reserves $0.60 because it had used that much when it was stopped" in sentence
+    assert "never" not in sentence
+    assert blocker.help == "raise budget type:a by $0.70: dibs budget raise type:a 0.7"
+    [blocker] = budgets.explain(task, budget(limit=1_200_000, spent=600_000))[1]
+    assert blocker.help == "it will be offered again in a moment"
+    [blocker] = budgets.explain(task, budget(limit=1_100_000, spent=600_000))[1]
+    assert blocker.help == "raise budget type:a by $0.10: dibs budget raise type:a 0.1"
+
+
+def test_why_names_all_that_is_missing() -> None:
+    task = Task(id="task_1", type="a", status=Status.READY, reason="budget_exceeded", cost_usd=12.345644)
+    [blocker] = budgets.explain(task, budget(limit=0, spent=1_234_567_000_000))[1]
+    assert (blocker.help or "").endswith("by $1,234,579.345644: dibs budget raise type:a 1234579.345644")
+    [blocker] = budgets.explain(task, budget("tokens", limit=0, spent=1_500_000))[1]
+    assert (blocker.help or "").endswith("dibs budget raise type:a 1500001 --unit tokens")
+
+
+def test_what_a_task_used_does_not_keep_it_from_a_budget_that_begins_anew() -> None:
+    task = Task(id="task_1", type="a", status=Status.READY, cost_usd=1.6, reason="budget_exceeded")
+    sentence, [blocker] = budgets.explain(task, daily(spent=1_600_000))
+    assert "it begins anew at" in sentence
+    assert blocker.until is not None
+    assert blocker.help == "raise budget global by $2.25: dibs budget raise global 2.25"
 
 
 @pytest.mark.parametrize(

@@ -251,3 +251,54 @@ def test_of_what_a_command_wrote_the_end_is_told() -> None:
     assert len(told.partition("\n")[2]) == contracts.MAX_TAIL_CHARS
     long = contracts.failed_command(Check("command", argv=("make", "x" * 1_000)), 1, b"")
     assert len(long) < 500
+
+
+OPEN = {"validation": "decision-report"}
+
+
+@pytest.mark.parametrize(
+    ("expects", "filled"),
+    [
+        (OPEN, {**OPEN, "fields": ["why"]}),
+        ({"validation": OPEN}, {"validation": {**OPEN, "fields": ["why"]}}),
+        (
+            {"validation": ["regex", "decision-report"], "pattern": "x"},
+            {"validation": ["regex", "decision-report"], "pattern": "x", "fields": ["why"]},
+        ),
+        (
+            {"validation": [OPEN, {**OPEN, "fields": ["cost"]}, "decision-report"], "type": "json"},
+            {
+                "validation": [{**OPEN, "fields": ["why"]}, {**OPEN, "fields": ["cost"]}, "decision-report"],
+                "type": "json",
+                "fields": ["why"],
+            },
+        ),
+        (
+            {"validation": [OPEN, "decision-report"], "fields": ["cost"]},
+            {"validation": [{**OPEN, "fields": ["why"]}, "decision-report"], "fields": ["cost"]},
+        ),
+    ],
+)
+def test_what_a_contract_leaves_open_about_reports_is_filled_in(expects: Any, filled: Any) -> None:
+    before = repr(expects)
+    assert contracts.is_open_report(expects)
+    assert contracts.with_fields(expects, ("why",)) == filled
+    assert repr(expects) == before
+    assert not contracts.is_open_report(filled)
+    parse(filled)
+
+
+@pytest.mark.parametrize(
+    "expects",
+    [5, {}, {"validation": None}, {"validation": ["none"]}, LINK, {**OPEN, "fields": ["why"]}, {**OPEN, "fields": 5}],
+)
+def test_other_contracts_leave_nothing_open(expects: Any) -> None:
+    assert not contracts.is_open_report(expects)
+
+
+def test_fields_of_reports_are_names() -> None:
+    assert contracts.report_fields(["b", "a", "b"]) == contracts.report_fields(("b", "a")) == ("b", "a")
+    for wrong in ([], "why", ["a", ""], [5], None, ["x"] * 51, ["x" * 201]):
+        with pytest.raises(Invalid) as error:
+            contracts.report_fields(wrong)
+        assert error.value.field == "fields"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+import dibs
 from dibs.errors import Invalid
 from dibs.model.event import Event
 from dibs.model.hook import HookSpec, HookState
@@ -230,3 +233,15 @@ def test_two_secrets_are_valid_for_a_while() -> None:
 
 def test_a_hook_that_is_not_there_is_named() -> None:
     assert (hooks.no_hook("x").field, "'x'" in hooks.no_hook("x").message) == ("name", True)
+
+
+def test_every_event_that_a_store_tells_can_be_waited_for() -> None:
+    stores = Path(dibs.__file__).parent / "stores"
+    told = {
+        (family, name)
+        for path in stores.rglob("*")
+        if path.suffix in (".py", ".lua", ".sql")
+        for family, name in re.findall(r"""["'](task|dag|gate|breaker|agent)\.([a-z_]+)["']""", path.read_text())
+    }
+    assert len(told) > 20
+    assert {f"{family}.{name}" for family, name in told if name not in hooks.TYPES[family]} == set()

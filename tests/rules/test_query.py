@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from dibs.errors import Invalid
 from dibs.model.status import Status
-from dibs.rules.query import MAX_TERMS, MOST_SHOWN, Completion, Conditions, complete, parse, quoted
+from dibs.rules.query import MAX_TERMS, MOST_SHOWN, Completion, Conditions, complete, open_key, parse, quoted
 
 NOW = 1_800_000_000_000_000
 HOUR = 3_600_000_000
@@ -169,6 +169,24 @@ def test_values_are_completed() -> None:
     assert inserts("nokey:c", {"type": ["code"]}) == []
     assert inserts("agent:x") == []
     assert len(inserts("agent:", {"agent": [f"a{n}" for n in range(50)]})) == MOST_SHOWN
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "key"),
+    [
+        ("", None, None),
+        ("ty", None, None),
+        ("type:", None, "type"),
+        ("x -tag:re", None, "tag"),
+        ("type:code rest", None, None),
+        ("type:code rest", 6, "type"),
+        ('tag:"two wo', None, "tag"),
+        ('"type:', None, None),
+        ("nokey:x", None, None),
+    ],
+)
+def test_values_are_looked_for_only_where_one_is_being_written(text: str, at: int | None, key: str | None) -> None:
+    assert open_key(text, len(text) if at is None else at) == key
 
 
 def test_inside_a_quoted_text_there_is_nothing_to_say() -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COMMAND = [sys.executable, "-m", "dibs.cli"]
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 
 
 class Answer(NamedTuple):

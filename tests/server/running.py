@@ -98,22 +98,23 @@ class Running:
         finally:
             connection.close()
 
-    def send(self, data: bytes, timeout: float = 5) -> bytes:
-        """Bytes on a socket, as they are; all that comes back until the server closes or is quiet."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=timeout) as line:
+    def send(self, data: bytes, until: bytes | None = None) -> bytes:
+        """Bytes on a socket, as they are; all that comes back until the server closes, has said `until`, or, where
+        nothing need come, is quiet."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as line:
             line.sendall(data)
-            return _all_of(line)
+            return _all_of(line, until)
 
     def inside(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """Run something in the server's own loop."""
         return asyncio.run_coroutine_threadsafe(make(), self._loop).result(30)
 
 
-def _all_of(line: socket.socket) -> bytes:
-    line.settimeout(0.5)
+def _all_of(line: socket.socket, until: bytes | None) -> bytes:
+    line.settimeout(0.5 if until is None else 30)
     found = b""
     try:
-        while chunk := line.recv(65536):
+        while (until is None or until not in found) and (chunk := line.recv(65536)):
             found += chunk
     except TimeoutError:
         pass

@@ -51,17 +51,17 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read() -> None:
         head = (
             f"POST /v1/tasks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {ADMIN}\r\nContent-Type: application/json\r\n"
         )
-        announced = server.send(f"{head}Content-Length: 1000000\r\n\r\n".encode())
+        announced = server.send(f"{head}Content-Length: 1000000\r\n\r\n".encode(), until=b" 413 ")
         assert b" 413 " in announced
         chunk = b"400\r\n" + b"a" * 1024 + b"\r\n"
-        streamed = server.send(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk * 2)
+        streamed = server.send(f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk * 2, until=b" 413 ")
         assert b" 413 " in streamed
         assert server.ask("POST", "/v1/tasks", {"type": "code"}).status == 201
 
 
 def test_no_more_requests_are_served_at_once_than_may() -> None:
     with running(settings=Settings(max_at_once=1)) as server:
-        waiting = threading.Thread(target=server.ask, args=("POST", "/v1/claims", {"agent": "coder", "wait": 5}))
+        waiting = threading.Thread(target=server.ask, args=("POST", "/v1/claims", {"agent": "coder", "wait": 60}))
         waiting.start()
         lobby = server.app.state.desk.lobby
         while not len(lobby):
@@ -76,7 +76,7 @@ def test_no_more_requests_are_served_at_once_than_may() -> None:
             lobby_closed.set()
 
         server.inside(let_go)
-        waiting.join(5)
+        waiting.join(30)
         assert server.ask("GET", "/v1/stats").status == 200
 
 

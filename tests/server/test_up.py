@@ -59,7 +59,7 @@ def test_people_are_told_in_words(tmp_path: Path, store: str) -> None:
         assert process.stdout.readline().startswith("dibs is at http://127.0.0.1:")
         assert "shown only this once: dibs_" in process.stdout.readline()
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 def test_the_token_of_the_shell_is_kept_for_its_user_alone(tmp_path: Path, store: str) -> None:
@@ -112,7 +112,7 @@ def test_what_is_due_happens_though_nobody_claims(tmp_path: Path, store: str) ->
     with up(tmp_path, store) as server:
         added = server.ask("POST", "/v1/tasks", {"type": "code", "run_after": 0.2}, token=server.token)
         assert added.status == 201, added.body
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while server.ask("GET", f"/v1/tasks/{added.json['id']}", token=server.token).json["status"] != "ready":
             assert time.monotonic() < end
             time.sleep(0.05)
@@ -177,7 +177,7 @@ class Poll(threading.Thread):
 
 def until_waiting(server: Any) -> None:
     """Until a long poll is in flight, beside the request that asks."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while True:
         page = server.ask("GET", "/metrics", token=server.token).body
         if b"dibs_http_requests_in_flight 2" in page:
@@ -194,8 +194,8 @@ def test_a_server_that_leaves_answers_whoever_waits(tmp_path: Path, store: str, 
         began = time.monotonic()
         server.signal(number)
         assert server.wait() == 0
-        assert time.monotonic() - began < 10
-        poll.join(10)
+        assert time.monotonic() - began < 40
+        poll.join(60)
         assert poll.error is None
         assert (poll.status, poll.body["claims"]) == (200, [])
         assert "leaving" in server.log
@@ -211,10 +211,10 @@ def test_a_request_that_runs_is_finished_and_nothing_new_is_taken(tmp_path: Path
         until_waiting(server)
         server.signal()
         server.until_logged("leaving")
-        refused_at = time.monotonic() + 10
+        refused_at = time.monotonic() + 40
         while time.monotonic() < refused_at:
             try:
-                socket.create_connection(("127.0.0.1", server.port), timeout=5).close()
+                socket.create_connection(("127.0.0.1", server.port), timeout=30).close()
             except ConnectionRefusedError:
                 break
             time.sleep(0.02)
@@ -242,7 +242,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, store: str) -> None:
         began = time.monotonic()
         server.signal()
         assert server.wait() == 130
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 40
         half.close()
 
 
@@ -268,7 +268,7 @@ def test_two_servers_on_one_store_are_one_queue(tmp_path: Path, store: str) -> N
         assert two.token is None
         poll = Poll(two.port, one.token)
         added = one.ask("POST", "/v1/tasks", {"type": "code"}, token=one.token).json
-        poll.join(30)
+        poll.join(60)
         assert [claim["task"]["id"] for claim in poll.body["claims"]] == [added["id"]]
         assert one.ask("POST", "/v1/claims", {"agent": "b"}, token=one.token).json["claims"] == []
         one.until_ready()

@@ -277,6 +277,12 @@ def test_ladders_are_set_and_cleared(tell: Teller) -> None:
     assert tell("DELETE", "/v1/escalations?type=deploy") is None
 
 
+def test_what_reports_must_say_is_set_and_forgotten(tell: Teller) -> None:
+    assert tell("PUT", "/v1/reports/deploy", {"fields": ["decision", "risks"]})["fields"] == ["decision", "risks"]
+    assert tell("GET", "/v1/reports") == [{"type": "deploy", "fields": ["decision", "risks"]}]
+    assert tell("DELETE", "/v1/reports/deploy")["type"] == "deploy"
+
+
 def test_budgets_are_set_raised_and_removed(tell: Teller) -> None:
     path = "/v1/budgets/type:code"
     assert tell("PUT", path, {"limit": 3, "window": "day", "timezone": "Europe/Berlin"})["left"] == 3

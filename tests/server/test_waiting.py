@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 
     from dibs.queue import Queue
 
+SOON_S = 30
+"""Who is not woken would wait longer: here nobody looks of their own accord."""
+
+
+@pytest.fixture(autouse=True)
+def nobody_looks_unasked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.server.lobby.EVERY_S", 600.0)
+    monkeypatch.setattr("dibs.server.newsroom.LOOK_S", 600.0)
+
 
 class Line:
     """A connection that is kept."""
@@ -82,30 +91,41 @@ def server(tmp_path: Path) -> Iterator[Running]:
 
 @pytest.mark.alone
 @in_loop
-async def test_a_new_task_wakes_one_of_many_and_soon(server: Running) -> None:
+async def test_a_new_task_wakes_one_of_many_and_soon(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+    ask = Lobby._ask
+
+    async def counted(lobby: Lobby, waiting: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        return await ask(lobby, waiting)
+
+    monkeypatch.setattr(Lobby, "_ask", counted)
     lines = await asyncio.gather(*(dial(server) for _ in range(200)))
     producer = await dial(server)
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 30})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
     await until_waiting(server, 200)
-    took = []
+    took, counts = [], []
     answers = {asyncio.ensure_future(line.answer()): line for line in lines}
     for number in range(30):
-        started = time.monotonic()
+        before, started = asked, time.monotonic()
         await producer.ask("/v1/tasks", {"type": "code", "payload": number})
-        done, _ = await asyncio.wait(answers, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(answers, timeout=SOON_S, return_when=asyncio.FIRST_COMPLETED)
         took.append(time.monotonic() - started)
+        counts.append(asked - before)
         [answer] = done
         [claim] = answer.result()["claims"]
         assert claim["task"]["payload"] == number
         line = answers.pop(answer)
-        line.send("/v1/claims", {"agent": claim["agent"], "wait": 30})
+        line.send("/v1/claims", {"agent": claim["agent"], "wait": 60})
         answers[asyncio.ensure_future(line.answer())] = line
         await until_waiting(server, 200)
     for answer in answers:
         answer.cancel()
     await asyncio.gather(producer.close(), *(line.close() for line in lines))
-    assert median(took) < 0.15, took  # 50 ms on a machine that does nothing else: see benchmarks/http.py
+    assert median(counts) <= 10, counts  # of those who wait, so many are asked
+    assert median(took) < 0.5, took  # 50 ms on a machine that does nothing else: see benchmarks/http.py
 
 
 @pytest.mark.alone
@@ -113,7 +133,7 @@ async def test_a_new_task_wakes_one_of_many_and_soon(server: Running) -> None:
 async def test_waiting_costs_next_to_nothing(server: Running) -> None:
     lines = await asyncio.gather(*(dial(server) for _ in range(200)))
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 30})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
     await until_waiting(server, 200)
     await asyncio.sleep(1)
     before = os.times()
@@ -128,11 +148,11 @@ async def test_waiting_costs_next_to_nothing(server: Running) -> None:
 async def test_as_many_tasks_as_wait_reach_everybody(server: Running) -> None:
     lines = await asyncio.gather(*(dial(server) for _ in range(20)))
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 20})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
     await until_waiting(server, 20)
     producer = await dial(server)
     await producer.ask("/v1/tasks/batch", {"tasks": [{"type": "code", "payload": n} for n in range(20)]})
-    answers = await asyncio.wait_for(asyncio.gather(*(line.answer() for line in lines)), 10)
+    answers = await asyncio.wait_for(asyncio.gather(*(line.answer() for line in lines)), SOON_S)
     assert sorted(answer["claims"][0]["task"]["payload"] for answer in answers) == list(range(20))
     await asyncio.gather(producer.close(), *(line.close() for line in lines))
 
@@ -140,15 +160,15 @@ async def test_as_many_tasks_as_wait_reach_everybody(server: Running) -> None:
 @in_loop
 async def test_who_waits_gets_only_what_it_can_do(server: Running) -> None:
     tester, coder = await dial(server), await dial(server)
-    tester.send("/v1/claims", {"agent": "tester", "types": ["test"], "wait": 20})
-    coder.send("/v1/claims", {"agent": "coder", "types": ["code"], "wait": 20})
+    tester.send("/v1/claims", {"agent": "tester", "types": ["test"], "wait": 60})
+    coder.send("/v1/claims", {"agent": "coder", "types": ["code"], "wait": 60})
     await until_waiting(server, 2)
     producer = await dial(server)
     await producer.ask("/v1/tasks", {"type": "code"})
-    [claim] = (await asyncio.wait_for(coder.answer(), 5))["claims"]
+    [claim] = (await asyncio.wait_for(coder.answer(), SOON_S))["claims"]
     assert claim["agent"] == "coder"
     await producer.ask("/v1/tasks", {"type": "test"})
-    assert len((await asyncio.wait_for(tester.answer(), 5))["claims"]) == 1
+    assert len((await asyncio.wait_for(tester.answer(), SOON_S))["claims"]) == 1
     await asyncio.gather(tester.close(), coder.close(), producer.close())
 
 
@@ -156,12 +176,12 @@ async def test_who_waits_gets_only_what_it_can_do(server: Running) -> None:
 async def test_a_task_for_one_of_many_reaches_that_one(server: Running) -> None:
     lines = await asyncio.gather(*(dial(server) for _ in range(30)))
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 20})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
     await until_waiting(server, 30)
     producer = await dial(server)
     for number in (17, 3):
         await producer.ask("/v1/tasks", {"type": "code", "assignee": f"agent-{number}"})
-        [claim] = (await asyncio.wait_for(lines[number].answer(), 3))["claims"]
+        [claim] = (await asyncio.wait_for(lines[number].answer(), SOON_S))["claims"]
         assert claim["agent"] == f"agent-{number}"
     await asyncio.gather(producer.close(), *(line.close() for line in lines))
 
@@ -172,12 +192,12 @@ async def test_an_agent_that_was_paused_is_woken_when_it_may_go_on(server: Runni
     producer = await dial(server)
     await producer.ask("/v1/pauses", {"agent": "agent-7"})
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "types": [f"type-{number // 9}"], "wait": 20})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "types": [f"type-{number // 9}"], "wait": 60})
     await until_waiting(server, 10)
     await producer.ask("/v1/tasks", {"type": "type-0", "assignee": "agent-7"})
     await asyncio.sleep(0.2)
     await producer.ask("/v1/pauses/resume", {"agent": "agent-7"})
-    [claim] = (await asyncio.wait_for(lines[7].answer(), 3))["claims"]
+    [claim] = (await asyncio.wait_for(lines[7].answer(), SOON_S))["claims"]
     assert claim["agent"] == "agent-7"
     await asyncio.gather(producer.close(), *(line.close() for line in lines))
 
@@ -187,11 +207,11 @@ async def test_a_task_for_a_type_of_agents_reaches_one_of_them(server: Running) 
     await asyncio.to_thread(server.ask, "PUT", "/v1/agents/agent-5", {"type": "reviewer"})
     lines = await asyncio.gather(*(dial(server) for _ in range(10)))
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 20})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
     await until_waiting(server, 10)
     producer = await dial(server)
     await producer.ask("/v1/tasks", {"type": "code", "assignee": "reviewer"})
-    [claim] = (await asyncio.wait_for(lines[5].answer(), 3))["claims"]
+    [claim] = (await asyncio.wait_for(lines[5].answer(), SOON_S))["claims"]
     assert claim["agent"] == "agent-5"
     await asyncio.gather(producer.close(), *(line.close() for line in lines))
 
@@ -202,12 +222,12 @@ async def test_agents_of_several_projects_wait_side_by_side(tmp_path: Path) -> N
     callers = {**TOKENS, other: Caller(name="eve", role=Role.ADMIN, project="elsewhere", token_id="eve")}
     with running(f"sqlite:{tmp_path}/projects.db", callers=callers) as server:
         here, there = await dial(server), await dial(server)
-        here.send("/v1/claims", {"agent": "coder", "wait": 20})
-        there.send("/v1/claims", {"agent": "coder", "wait": 20}, token=other)
+        here.send("/v1/claims", {"agent": "coder", "wait": 60})
+        there.send("/v1/claims", {"agent": "coder", "wait": 60}, token=other)
         await until_waiting(server, 2)
         producer = await dial(server)
         await producer.ask("/v1/tasks", {"type": "code"}, token=other)
-        [claim] = (await asyncio.wait_for(there.answer(), 3))["claims"]
+        [claim] = (await asyncio.wait_for(there.answer(), SOON_S))["claims"]
         assert claim["task"]["project"] == "elsewhere"
         await until_waiting(server, 1)
         await asyncio.gather(here.close(), there.close(), producer.close())
@@ -216,12 +236,12 @@ async def test_agents_of_several_projects_wait_side_by_side(tmp_path: Path) -> N
 @in_loop
 async def test_what_is_due_later_comes_when_it_is_due(server: Running) -> None:
     line, producer = await dial(server), await dial(server)
-    line.send("/v1/claims", {"agent": "coder", "wait": 20})
+    line.send("/v1/claims", {"agent": "coder", "wait": 60})
     await until_waiting(server, 1)
     started = time.monotonic()
     await producer.ask("/v1/tasks", {"type": "code", "run_after": 0.7})
-    [_] = (await asyncio.wait_for(line.answer(), 5))["claims"]
-    assert 0.6 < time.monotonic() - started < 3
+    [_] = (await asyncio.wait_for(line.answer(), SOON_S))["claims"]
+    assert time.monotonic() - started > 0.6
     await asyncio.gather(producer.close(), line.close())
 
 
@@ -230,25 +250,24 @@ async def test_what_was_due_later_before_anybody_waited_comes_when_it_is_due(ser
     line = await dial(server)
     started = time.monotonic()
     await line.ask("/v1/tasks", {"type": "code", "run_after": 0.7})
-    [_] = (await asyncio.wait_for(line.ask("/v1/claims", {"agent": "coder", "wait": 20}), 5))["claims"]
-    assert 0.6 < time.monotonic() - started < 3
+    [_] = (await asyncio.wait_for(line.ask("/v1/claims", {"agent": "coder", "wait": 60}), SOON_S))["claims"]
+    assert time.monotonic() - started > 0.6
     await line.close()
 
 
-@pytest.mark.alone
 @in_loop
 async def test_whoever_waits_in_vain_is_told_in_time(server: Running) -> None:
     line = await dial(server)
     started = time.monotonic()
     assert await line.ask("/v1/claims", {"agent": "coder", "wait": 0.4}) == {"claims": []}
-    assert 0.35 < time.monotonic() - started < 2
+    assert 0.35 < time.monotonic() - started < 20
     await line.close()
 
 
 @in_loop
 async def test_a_client_that_leaves_while_it_waits_takes_nothing_with_it(server: Running) -> None:
     leaving = await dial(server)
-    leaving.send("/v1/claims", {"agent": "leaver", "wait": 30})
+    leaving.send("/v1/claims", {"agent": "leaver", "wait": 60})
     await until_waiting(server, 1)
     await leaving.close()
     await until_waiting(server, 0)
@@ -283,7 +302,7 @@ async def test_what_was_claimed_for_somebody_who_left_is_given_back() -> None:
     async with dibs.connect("memory:") as queue:
         slow: Any = Slow(queue)
         lobby = Lobby(Newsroom(queue.store), 10)
-        waiting = asyncio.ensure_future(lobby.claim(slow, {"agent": "leaver"}, 30))
+        waiting = asyncio.ensure_future(lobby.claim(slow, {"agent": "leaver"}, 60))
         await waits(lobby, 1)
         slow.go_on.clear()
         slow.claiming.clear()
@@ -317,11 +336,11 @@ async def test_a_store_that_is_away_is_told_to_all_that_wait() -> None:
     async with dibs.connect("memory:") as queue:
         away: Any = Away(queue)
         lobby = Lobby(Newsroom(queue.store), 10)
-        waiting = [asyncio.ensure_future(lobby.claim(away, {"agent": name}, 30)) for name in ("first", "second")]
+        waiting = [asyncio.ensure_future(lobby.claim(away, {"agent": name}, 60)) for name in ("first", "second")]
         await waits(lobby, 2)
         away.gone = True
         await queue.add("code")
-        answers = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 5)
+        answers = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), SOON_S)
         assert [type(answer) for answer in answers] == [Unavailable, Unavailable]
         again, _ = await lobby.claim(queue, {"agent": "third"}, 1)
         assert len(again) == 1
@@ -342,7 +361,8 @@ async def test_that_agents_were_heard_of_wakes_nobody(tmp_path: Path) -> None:
 
     async def calm() -> bool:
         before = len(asked)
-        await asyncio.sleep(0.3)
+        for _ in range(10):  # in steps: one that takes long is not taken for calm
+            await asyncio.sleep(0.03)
         return before == len(asked)
 
     clock = FakeClock()
@@ -360,7 +380,7 @@ async def test_that_agents_were_heard_of_wakes_nobody(tmp_path: Path) -> None:
         await until(calm)
         assert 2 <= len(asked) <= 4, asked
         task = await queue.add("code")
-        done, _ = await asyncio.wait(waiting, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(waiting, timeout=SOON_S, return_when=asyncio.FIRST_COMPLETED)
         assert [claim.task.id for each in done for claim in each.result()[0]] == [task.id]
         lobby.close()
         await asyncio.gather(*waiting)
@@ -370,9 +390,9 @@ async def test_that_agents_were_heard_of_wakes_nobody(tmp_path: Path) -> None:
 async def test_no_more_wait_than_may() -> None:
     with running(settings=Settings(max_waiting=1)) as server:
         first, second = await dial(server), await dial(server)
-        first.send("/v1/claims", {"agent": "first", "wait": 20})
+        first.send("/v1/claims", {"agent": "first", "wait": 60})
         await until_waiting(server, 1)
-        refused = await second.ask("/v1/claims", {"agent": "second", "wait": 20})
+        refused = await second.ask("/v1/claims", {"agent": "second", "wait": 60})
         assert (refused["status"], refused["code"]) == (429, "too_many_waiting")
         assert await second.ask("/v1/claims", {"agent": "second"}) == {"claims": []}
         await asyncio.gather(first.close(), second.close())
@@ -389,7 +409,7 @@ async def test_a_server_that_leaves_answers_all_that_wait_at_once(server: Runnin
         server.app.state.desk.let_go()
 
     server.inside(let_go)
-    answers = await asyncio.wait_for(asyncio.gather(*(line.answer() for line in lines)), 3)
+    answers = await asyncio.wait_for(asyncio.gather(*(line.answer() for line in lines)), SOON_S)
     assert answers == [{"claims": []}] * 5
     await asyncio.gather(*(line.close() for line in lines))
 
@@ -398,10 +418,10 @@ async def test_a_server_that_leaves_answers_all_that_wait_at_once(server: Runnin
 async def test_waiting_for_a_task_ends_with_it(server: Running) -> None:
     producer = await dial(server)
     task = await producer.ask("/v1/tasks", {"type": "code"})
-    waiting = asyncio.ensure_future(asyncio.to_thread(server.ask, "GET", f"/v1/tasks/{task['id']}/wait?timeout=20"))
+    waiting = asyncio.ensure_future(asyncio.to_thread(server.ask, "GET", f"/v1/tasks/{task['id']}/wait?timeout=60"))
     await producer.ask("/v1/claims", {"agent": "coder"})
     await producer.ask(f"/v1/tasks/{task['id']}/complete", {"fence": 1, "output": "done"})
-    answer = await asyncio.wait_for(waiting, 5)
+    answer = await asyncio.wait_for(waiting, SOON_S)
     assert answer.json["task"]["output"] == "done"
     await producer.close()
 
@@ -433,7 +453,7 @@ async def test_a_client_that_leaves_while_it_waits_for_a_task_is_not_waited_for(
 
     await until(waits_for_news)
     writer.close()
-    await asyncio.wait_for(until(nobody_waits), 4)
+    await asyncio.wait_for(until(nobody_waits), SOON_S)
     assert reader is not None
 
 
@@ -443,11 +463,11 @@ async def test_a_token_that_is_revoked_while_its_agent_waits_gets_nothing() -> N
     callers = {**TOKENS, revoked: Caller(name="coder", role=Role.AGENT, token_id="coder")}
     with running(callers=callers) as server:
         line, producer = await dial(server), await dial(server)
-        line.send("/v1/claims", {"agent": "coder", "wait": 20}, token=revoked)
+        line.send("/v1/claims", {"agent": "coder", "wait": 60}, token=revoked)
         await until_waiting(server, 1)
         del server.authority.callers[revoked]
         task = await producer.ask("/v1/tasks", {"type": "code"})
-        refused = await asyncio.wait_for(line.answer(), 5)
+        refused = await asyncio.wait_for(line.answer(), SOON_S)
         assert (refused["status"], refused["code"]) == (401, "unknown_token")
         [claim] = (await producer.ask("/v1/claims", {"agent": "other", "wait": 5}))["claims"]
         assert claim["task"]["id"] == task["id"]
@@ -470,11 +490,11 @@ async def test_what_is_refused_to_one_that_waits_does_not_harm_the_others() -> N
     async with dibs.connect("memory:") as queue:
         picky: Any = Picky(queue)
         lobby = Lobby(Newsroom(queue.store), 10)
-        first, second = (asyncio.ensure_future(lobby.claim(picky, {"agent": name}, 30)) for name in ("first", "second"))
+        first, second = (asyncio.ensure_future(lobby.claim(picky, {"agent": name}, 60)) for name in ("first", "second"))
         await waits(lobby, 2)
         picky.refuses = True
         await queue.add("code")
-        claims, _ = await asyncio.wait_for(second, 5)
+        claims, _ = await asyncio.wait_for(second, SOON_S)
         assert len(claims) == 1
         with pytest.raises(Denied):
-            await asyncio.wait_for(first, 5)
+            await asyncio.wait_for(first, SOON_S)

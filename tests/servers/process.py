@@ -48,7 +48,7 @@ class ServerProcess:
         self._process.wait()
 
     def _answers(self) -> bool:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request("GET", "/v1/about")
             return connection.getresponse().status == 401

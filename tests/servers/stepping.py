@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
 
 _BLOCKED = "SELECT pg_blocking_pids($1) && $2::int[]"
-_STUCK_S = 10.0
+_STUCK_S = 60.0
 _TRIES = 10
 
 

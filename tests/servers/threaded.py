@@ -33,7 +33,7 @@ def threaded(store: str, authority: Open | None = None, port: int = 0) -> Iterat
 
     thread = threading.Thread(target=asyncio.run, args=[serve()], daemon=True)
     thread.start()
-    assert ready.wait(20), "the server did not start"
+    assert ready.wait(60), "the server did not start"
     try:
         yield started[0]
     finally:

@@ -86,7 +86,7 @@ def joined(
             async with request.param.connected(place.rstrip("?&")) as caller:
                 queue = await dibs.connect(postgres_url)
                 try:
-                    async with asyncio.timeout(30):
+                    async with asyncio.timeout(60):
                         await test(queue, caller)
                     assert await queue.store.check() == []
                 finally:
@@ -267,11 +267,11 @@ def test_who_waits_hears_of_the_commit(joined: Joined, monkeypatch: pytest.Monke
         number = await queue.store.news()
         # The first look is taken while the listener connects.
         number = await queue.store.wait_for_news(number, 0.5)
-        waiting = asyncio.create_task(queue.store.wait_for_news(number, 30.0))
+        waiting = asyncio.create_task(queue.store.wait_for_news(number, 50.0))
         async with caller.transaction():
             await queue.add("ship", connection=caller.connection)
             assert not waiting.done()
-        assert await asyncio.wait_for(waiting, 20.0) != number
+        assert await asyncio.wait_for(waiting, 60.0) != number
 
     joined(test)
 

@@ -9,6 +9,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from msgspec.structs import replace
 
 from dibs import drafting, settling
@@ -292,6 +293,7 @@ def test_a_key_that_becomes_free_while_it_is_asked_for_is_found_taken_or_free(po
     every_order(postgres_url, prepare, verbs, check, at_least=4)
 
 
+@pytest.mark.timeout(600)  # So many orders there are.
 def test_two_dags_with_one_key_are_one(postgres_url: str) -> None:
     numbers = iter(range(10_000))
 

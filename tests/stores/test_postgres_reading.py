@@ -249,6 +249,16 @@ def test_a_sick_store_is_told_what_is_wrong() -> None:
     with_queue(f"{url}{'&' if '?' in url else '?'}schema={schema}", story)
 
 
+def test_a_long_backlog_is_worth_compressed_pages_in_the_log() -> None:
+    def told(live: int | None, compression: str) -> list[str]:
+        return check.with_a_long_backlog({"live": live, "wal_compression": compression})
+
+    [sentence] = told(check.LONG_BACKLOG, "off")
+    assert "100,000 tasks" in sentence
+    assert "set wal_compression to lz4" in sentence
+    assert told(check.LONG_BACKLOG - 1, "off") == told(None, "off") == told(check.LONG_BACKLOG, "pglz") == []
+
+
 def test_dangers_are_named_with_what_to_do() -> None:
     url = shared_url()
     schema = f"sick_{os.urandom(5).hex()}"

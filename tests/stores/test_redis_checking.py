@@ -152,8 +152,8 @@ DAMAGES: dict[str, tuple[Callable[[Furnished], Any], str]] = {
         r"2 tasks of type done of default are counted as completed; it is 1\.",
     ),
     "counted where none is": (
-        lambda here: here.client.hset(here.keys.counts, '["default","none","ready"]', 2),
-        r"2 tasks of type none of default are counted as ready; it is 0\.",
+        lambda here: here.client.hset(here.keys.counts, '["default","none","running"]', 2),
+        r"2 tasks of type none of default are counted as running; it is 0\.",
     ),
     "costs": (
         lambda here: here.client.hset(here.keys.costs, '["default","usd"]', "7.5"),

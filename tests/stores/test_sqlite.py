@@ -233,10 +233,63 @@ def test_a_closed_store_says_so(path: str) -> None:
         drive(store.get([]))
 
 
+# Ctrl-C
+
+
+class Interrupted:
+    """A connection on which Ctrl-C comes right after a statement."""
+
+    def __init__(self, connection: apsw.Connection, after: str) -> None:
+        self._connection, self._after = connection, after
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    def execute(self, statement: str, *more: Any, **options: Any) -> Any:
+        answer = self._connection.execute(statement, *more, **options)
+        if statement == self._after:
+            self._after = ""
+            raise KeyboardInterrupt
+        return answer
+
+
+@pytest.mark.parametrize("after", ["BEGIN", "BEGIN IMMEDIATE", "COMMIT"])
+def test_whoever_is_interrupted_can_go_on_with_the_same_store(path: str, store: SqliteStore, after: str) -> None:
+    """It stayed inside a transaction, and everything that followed was refused."""
+    drive(store.insert(Insertion(drafts=[draft()])))
+    engine, real = store._engine, store._engine._writer
+    engine._writer = Interrupted(real, after)  # type: ignore[assignment]
+    verb: Any = store.insert(Insertion(drafts=[draft()])) if after == "BEGIN IMMEDIATE" else store.stats("default")
+    with pytest.raises(KeyboardInterrupt):
+        drive(verb)
+    engine._writer = real
+    assert not real.in_transaction
+    drive(store.insert(Insertion(drafts=[draft()])))
+    assert drive(store.check()) == []
+
+
+def test_whoever_is_interrupted_keeps_no_turn(path: str, store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = store._engine._turns
+    take = kept.take
+
+    def interrupted() -> None:
+        take()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(kept, "take", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        drive(store.insert(Insertion(drafts=[draft()])))
+    others = turns.Turns(path)
+    assert others.try_take()
+    others.close()
+
+
 # Writing together
 
 
-def test_writes_that_wait_together_are_committed_together(path: str) -> None:
+def test_writes_that_wait_together_are_committed_together(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dibs.stores.sqlite.engine._LONGEST_S", 60.0)
+
     async def main() -> None:
         store = SqliteStore.open(path)
         await store.insert(Insertion(drafts=[draft()]))
@@ -307,21 +360,21 @@ def test_trouble_with_taking_a_turn_at_once_does_not_stop_the_writer(
     asyncio.run(main())
 
 
-@pytest.mark.alone
 def test_a_turn_that_is_never_given_back_delays_others_once(
     path: str, store: SqliteStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(turns, "LONGEST_S", 0.5)
     stopped = os.open(path + "-lock", os.O_RDWR)
     fcntl.flock(stopped, fcntl.LOCK_EX)
-    took = []
-    for number in range(3):
-        began = time.monotonic()
+    began = time.monotonic()
+    drive(store.insert(Insertion(drafts=[draft()])))
+    assert time.monotonic() - began >= 0.5
+    monkeypatch.setattr(turns, "LONGEST_S", 60.0)
+    began = time.monotonic()
+    for number in range(2):
         drive(store.insert(Insertion(drafts=[draft(number)])))
-        took.append(time.monotonic() - began)
+    assert time.monotonic() - began < 30
     os.close(stopped)
-    assert took[0] >= 0.5
-    assert took[1] + took[2] < 0.5
 
 
 def test_closing_is_finished_also_when_nobody_waits_for_it(path: str) -> None:
@@ -345,13 +398,11 @@ def test_a_commit_in_another_process_is_news(path: str) -> None:
     async def main() -> None:
         store, other = SqliteStore.open(path), SqliteStore.open(path, blocking=True)
         seen = await store.news()
-        waiting = asyncio.ensure_future(store.wait_for_news(seen, 10))
+        waiting = asyncio.ensure_future(store.wait_for_news(seen, 60))
         await asyncio.sleep(0.02)
         assert not waiting.done()
-        began = time.monotonic()
         drive(other.insert(Insertion(drafts=[draft()])))
         assert await waiting != seen
-        assert time.monotonic() - began < 5
         assert await store.wait_for_news(await store.news(), 0.01) == await store.news()
         drive(other.close())
         await store.close()

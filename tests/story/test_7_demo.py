@@ -94,14 +94,14 @@ def test_the_figures_agree_with_the_ledger(tmp_path: Path) -> None:
 @pytest.mark.skipif(not os.path.isdir("/proc"), reason="looks for processes in /proc")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_no_process_outlives_a_demo_that_is_stopped(tmp_path: Path, ending: signal.Signals) -> None:
-    playing = demo(tmp_path)
+    playing = demo(tmp_path, "--pace", "2")
     assert playing.stdout is not None
     while "took" not in (line := playing.stdout.readline()):
         assert line, "the demo ended before an agent took a task"
     agents = workers_of(tmp_path)
-    assert len(agents) == 6
+    assert len(agents) >= 5  # one of the six may just have been killed
     playing.send_signal(ending)
-    playing.communicate(timeout=30)
+    playing.communicate(timeout=60)
     assert playing.returncode == (-signal.SIGKILL if ending is signal.SIGKILL else 130)
     # An agent notices within half a second that the demo is gone.
     for _ in range(100):
@@ -194,7 +194,7 @@ def test_on_a_store_of_its_own_the_demo_touches_only_its_own_tasks(tmp_path: Pat
         while "took" not in playing.stdout.readline():
             pass
         playing.send_signal(signal.SIGINT)
-        playing.communicate(timeout=30)
+        playing.communicate(timeout=60)
         # Stopped half-way, it leaves nothing that waits for agents who are gone.
         assert list(tmp_path.glob("dibs-demo-*")) == []
         assert queue.get(mine.id).status == "ready"
@@ -203,9 +203,16 @@ def test_on_a_store_of_its_own_the_demo_touches_only_its_own_tasks(tmp_path: Pat
 
 def test_a_store_inside_the_process_is_refused(tmp_path: Path) -> None:
     playing = demo(tmp_path, "--url", "memory:")
-    _, err = playing.communicate(timeout=30)
+    _, err = playing.communicate(timeout=60)
     assert playing.returncode != 0
     assert "memory:" in err
+
+
+def test_one_that_cannot_begin_leaves_no_folder(tmp_path: Path) -> None:
+    playing = demo(tmp_path, "--url", "redis://127.0.0.1:1/?connect_timeout=0")
+    playing.communicate(timeout=60)
+    assert playing.returncode != 0
+    assert list(tmp_path.glob("dibs-demo-*")) == []
 
 
 def test_with_its_dashboard_agents_go_on_working_until_it_is_stopped(tmp_path: Path) -> None:
@@ -226,7 +233,7 @@ def test_with_its_dashboard_agents_go_on_working_until_it_is_stopped(tmp_path: P
                 assert process.poll() is None
                 time.sleep(0.1)
         process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         with connect_sync(store) as queue:
             assert queue.find(status="waiting").items == []
         assert workers_of(tmp_path) == []

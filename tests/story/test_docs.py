@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+from argparse import ArgumentParser
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
 from dibs.a2a.offer import offer_of
-from dibs.cli.catalogue import NESTED, names
+from dibs.cli.catalogue import NESTED, module_of, names
 from tests.story.blocks import ROOT, blocks, check_session
 
 if TYPE_CHECKING:
@@ -59,6 +61,24 @@ def test_the_programs_of_the_handler_page_run(shell: Shell) -> None:
     for number, program in enumerate(programs):
         (shell.folder / f"handlers_{number}.py").write_text(program)
         shell.run(f"python handlers_{number}.py")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_have_the_options_that_pages_name(page: Path) -> None:
+    for words in re.findall(r"\bdibs ([a-z-]+(?: [^`\n|;)#]*)?)", page.read_text()):
+        first, *rest = words.split()
+        if module_of(first) is None:
+            continue
+        if first in NESTED and (not rest or rest[0] not in dict(NESTED[first])):
+            continue
+        name = f"{first} {rest[0]}" if first in NESTED else first
+        module = import_module(f"dibs.cli.commands.{module_of(first)}")
+        parser = ArgumentParser(add_help=False)
+        module.COMMANDS[name].arguments(parser)
+        known = {option for action in parser._actions for option in action.option_strings}
+        ours = rest[: rest.index("--")] if "--" in rest else rest
+        named = {word for word in ours if re.fullmatch("--[a-z-]+", word)}
+        assert named <= known | {"--url", "--json", "--help"}, f"dibs {words}"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

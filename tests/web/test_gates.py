@@ -50,7 +50,7 @@ def test_it_is_fit_to_be_seen(server: Server, open_page: Callable[..., Page]) ->
     queue.set_slots(type="research", slots=4)
     queue.set_rate("newsletter", "100/hour", burst=5)
     looked_at(
-        open_page, PATH, "gates", lambda page: expect(listed(page, "Rates")).to_contain_text("100/hour", timeout=15_000)
+        open_page, PATH, "gates", lambda page: expect(listed(page, "Rates")).to_contain_text("100/hour", timeout=60_000)
     )
 
 

@@ -183,6 +183,39 @@ def test_cancelling_says_how_many_it_ends_and_can_be_taken_back(page: Page, serv
     assert {task.status for task in server.queue.get_dag(dag.id).tasks} == {"ready", "pending"}
 
 
+def test_on_a_phone_the_title_and_the_field_of_a_dialog_are_whole(
+    open_page: Callable[..., Page], server: Server
+) -> None:
+    task = server.queue.add("phone", title="A title that is too long for one line of a phone")
+    page = open_page("admin", dark=True, width=380)
+    page.goto(f"/tasks/{task.id}")
+    cancel = page.get_by_role("button", name="Cancel…")
+    heading = page.get_by_role("heading", level=1)
+    expect(heading).to_have_text("A title that is too long for one line of a phone")
+    expect(cancel).to_be_visible()
+    above, below = heading.bounding_box(), cancel.bounding_box()
+    assert above is not None
+    assert below is not None
+    assert below["y"] >= above["y"] + above["height"]
+    cancel.click()
+    reason = page.get_by_label("Reason (optional)")
+    expect(reason).to_be_focused()
+    assert_accessible(page, within="[role=dialog]")
+    ring = reason.evaluate(
+        """field => {
+            let box = field.parentElement;
+            while (getComputedStyle(box).overflowY !== "auto") box = box.parentElement;
+            const style = getComputedStyle(field);
+            const ring = parseFloat(style.outlineWidth) + parseFloat(style.outlineOffset);
+            return box.getBoundingClientRect().bottom - field.getBoundingClientRect().bottom - ring;
+        }"""
+    )
+    assert ring >= 0
+    shot(page, "cancel-narrow")
+    reason.press("Enter")
+    expect(page.get_by_text("Cancelled 1 task.")).to_be_visible()
+
+
 def test_a_dead_letter_is_retried_with_another_payload_whose_numbers_stay_exact(page: Page, server: Server) -> None:
     queue = server.queue
     task = queue.add("fragile", {"n": HUGE, "mode": "fast"}, title="Fragile")
@@ -298,6 +331,24 @@ def test_a_task_that_a_budget_stopped_is_retried_with_more_of_it(page: Page, ser
     [review] = queue.get(task.id).reviews
     assert (review.resolution, review.by) == ("retried", "human:admin")
     [claim] = queue.claim("ada", types=["thirsty"])
+    queue.complete(claim, cost=1)
+
+
+def test_a_task_that_waits_because_a_budget_stopped_it_is_given_more(page: Page, server: Server) -> None:
+    queue = server.queue
+    queue.set_budget("type:parched", 1)
+    task, claim = overspent(server, "parched")
+    queue.release(claim)
+    assert queue.claim("ada", types=["parched"]) == []
+    page.goto(at(task))
+    expect(why(page)).to_contain_text("it had used that much when it was stopped")
+    expect(why(page).get_by_role("button", name="Raise budget and retry…")).to_have_count(0)
+    why(page).get_by_role("button", name="Raise budget…").click()
+    dialog = page.get_by_role("dialog", name="Raise a budget")
+    dialog.get_by_label("By how much").fill("5")
+    dialog.get_by_role("button", name="Raise", exact=True).click()
+    expect(page.get_by_text("Budget type:parched is $6.00 now.")).to_be_visible()
+    [claim] = queue.claim("ada", types=["parched"])
     queue.complete(claim, cost=1)
 
 

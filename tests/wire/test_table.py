@@ -26,6 +26,9 @@ SAID_OTHERWISE = {
     "events": "read_events says it a page at a time, and /v1/events as a stream",
     "dag": "add_dag says it, once it is written down",
     "close": "there is nothing to close",
+    "chance": "claim says it, and waits at the server",
+    "seized": "claim says it",
+    "abandon": "claim says it: what nobody waits for is given back",
     "receive": "webhooks come in at /in/NAME, as their senders send them",
 }
 NOT_OF_THE_QUEUE = {

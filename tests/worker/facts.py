@@ -11,10 +11,13 @@ import dibs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
+    from datetime import datetime
     from pathlib import Path
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 LOOK_S = 0.01
+LEASE_S = 8.0
+"""A lease that is to be kept: see `renewed`."""
 
 
 async def eventually(fact: Callable[[], Any]) -> Any:
@@ -67,6 +70,32 @@ async def file_exists(path: str) -> None:
 async def first(awaitable: Awaitable[Any]) -> Any:
     """A value that must come soon."""
     return await asyncio.wait_for(awaitable, PATIENCE_S)
+
+
+async def renewed(queue: dibs.Queue, *task_ids: str) -> None:
+    """Wait until their leases last longer than they did. A lease of a few seconds is renewed after a third of it, and
+    lasts however the machine stumbles meanwhile."""
+    before = [await _lease(queue, task_id) for task_id in task_ids]
+
+    async def last_longer() -> bool:
+        return all([await _lease(queue, id) > until for id, until in zip(task_ids, before, strict=True)])
+
+    await eventually(last_longer)
+
+
+def until_renewed(queue: dibs.SyncQueue, task_id: str) -> None:
+    """The same for who has no event loop, or blocks it."""
+    deadline = time.monotonic() + PATIENCE_S
+    until = queue.get(task_id).lease_expires_at
+    while queue.get(task_id).lease_expires_at == until:
+        assert time.monotonic() < deadline, "nobody renewed it"
+        time.sleep(LOOK_S)
+
+
+async def _lease(queue: dibs.Queue, task_id: str) -> datetime:
+    until = (await queue.get(task_id)).lease_expires_at
+    assert until is not None, "the lease was lost"
+    return until
 
 
 async def has_status(queue: dibs.Queue, task_id: str, status: str) -> bool:

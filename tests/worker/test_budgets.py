@@ -66,7 +66,7 @@ async def test_what_was_reported_past_the_worker_stops_it_too(url: str) -> None:
             await asyncio.Event().wait()
 
         task = await queue.add("job", max_cost=0.5)
-        async with dibs.Worker(app, queue, agent="tester", lease=1) as worker:
+        async with dibs.Worker(app, queue, agent="tester", lease=3) as worker:
             await first(worker.drain())
         task = await queue.get(task.id)
         assert (task.status, task.reason, task.cost_usd) == ("dead_lettered", "budget_exceeded", 9)
@@ -106,13 +106,53 @@ async def test_draining_leaves_what_the_agent_itself_cannot_pay_for() -> None:
         assert [(await queue.get(task.id)).status for task in (dear, cheap)] == ["ready", "completed"]
 
 
-async def test_a_handler_that_overdraws_a_budget_is_stopped_soon(url: str) -> None:
+async def test_a_handler_that_overdraws_a_budget_is_stopped_soon_and_waits_for_more(url: str) -> None:
     app = dibs.App()
+    runs: list[Any] = []
 
     @app.handler("job", retry="immediate")
-    async def job(ctx: Any) -> None:
+    async def job(ctx: Any) -> str:
+        runs.append(ctx.last_checkpoint)
+        if ctx.last_checkpoint is None:
+            await ctx.checkpoint({"page": 7})
+            ctx.spend(usd=0.6)
+            await asyncio.Event().wait()
+        ctx.spend(usd=0.1)
+        return "done"
+
+    async with dibs.connect(url) as queue:
+        await queue.set_budget("type:job", 0.5)
+        task = await queue.add("job", max_attempts=1)
+        async with dibs.Worker(app, queue, lease=60) as worker:
+            await first(worker.drain())
+        task = await queue.get(task.id)
+        assert (task.status, task.reason, task.attempts) == ("ready", "budget_exceeded", 0)
+        assert task.parked_on == "budget:type:job:usd"
+        assert (task.error or "").startswith("budget type:job is used up")
+        [budget] = await queue.budgets()
+        assert (budget.reserved, budget.spent) == (0, 0.6)
+        [blocker] = (await queue.why(task.id)).blockers
+        assert (blocker.help or "").startswith("raise budget type:job by $0.70")
+        await queue.raise_budget("type:job", 0.7)
+        async with dibs.Worker(app, queue, lease=60) as worker:
+            await first(worker.drain())
+        task = await queue.get(task.id)
+        assert (task.status, task.output, task.attempts) == ("completed", "done", 1)
+        assert [attempt.outcome for attempt in await queue.history(task.id)] == ["released", "completed"]
+        assert runs == [None, {"page": 7}]
+
+
+async def test_who_finishes_although_a_budget_is_overdrawn_has_finished(url: str) -> None:
+    app = dibs.App()
+
+    @app.handler("job")
+    async def job(ctx: Any) -> str:
         ctx.spend(usd=0.6)
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "made"
+        raise AssertionError
 
     async with dibs.connect(url) as queue:
         await queue.set_budget("type:job", 0.5)
@@ -120,7 +160,46 @@ async def test_a_handler_that_overdraws_a_budget_is_stopped_soon(url: str) -> No
         async with dibs.Worker(app, queue, lease=60) as worker:
             await first(worker.drain())
         task = await queue.get(task.id)
-        assert (task.status, task.reason, task.attempts) == ("dead_lettered", "budget_exceeded", 1)
-        assert (task.error or "").startswith("budget type:job is used up")
-        [budget] = await queue.budgets()
-        assert (budget.reserved, budget.spent) == (0, 0.6)
+        assert (task.status, task.output, task.cost_usd) == ("completed", "made", 0.6)
+
+
+async def test_a_limit_of_its_own_counts_more_than_a_budget(url: str) -> None:
+    app = dibs.App()
+
+    @app.handler("job", retry="immediate")
+    async def job(ctx: Any) -> None:
+        ctx.spend(usd=0.6)
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ctx.spend(turns=2)
+
+    async with dibs.connect(url) as queue:
+        await queue.set_budget("type:job", 0.5)
+        task = await queue.add("job", max_turns=1)
+        async with dibs.Worker(app, queue, lease=60) as worker:
+            await first(worker.drain())
+        task = await queue.get(task.id)
+        assert (task.status, task.reason) == ("dead_lettered", "budget_exceeded")
+        assert task.error == "the task used more than its max_turns of 1 turns"
+
+
+async def test_a_group_that_overdraws_a_budget_is_given_back(url: str) -> None:
+    app = dibs.App()
+
+    @app.handler("job")
+    async def job(ctx: Any) -> None:
+        ctx.spend(usd=0.6)
+        await asyncio.Event().wait()
+
+    async with dibs.connect(url) as queue:
+        await queue.set_budget("type:job", 0.5)
+        tasks = await queue.add_many([dibs.NewTask("job", coalesce_key="k", coalesce_window=0) for _ in range(2)])
+        async with dibs.Worker(app, queue, lease=60) as worker:
+            await first(worker.drain())
+        found = [await queue.get(task.id) for task in tasks]
+        assert [(task.status, task.reason, task.parked_on) for task in found] == [
+            ("ready", "budget_exceeded", "budget:type:job:usd"),
+            ("ready", None, "budget:type:job:usd"),
+        ]
+        assert [task.cost_usd for task in found] == [0.6, 0]

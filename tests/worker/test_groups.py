@@ -11,7 +11,7 @@ import pytest
 
 import dibs
 from tests.worker import group_apps
-from tests.worker.facts import PATIENCE_S, eventually, first, has_status
+from tests.worker.facts import LEASE_S, PATIENCE_S, eventually, first, has_status, renewed
 
 
 async def add(queue: dibs.Queue, count: int, **options: Any) -> list[str]:
@@ -256,12 +256,12 @@ async def test_the_leases_of_a_whole_group_are_kept(url: str) -> None:
 
     @app.handler("note")
     async def note(ctx: Any, value: int) -> str:
-        await asyncio.sleep(2.5)
+        await renewed(queue, ctx.task.id, *(claim.task.id for claim in ctx.group))
         return "done"
 
     async with dibs.connect(url) as queue:
         ids = await add(queue, 3)
-        async with dibs.Worker(app, queue, agent="tester", lease=1) as worker:
+        async with dibs.Worker(app, queue, agent="tester", lease=LEASE_S) as worker:
             await first(worker.drain())
         tasks = [await queue.get(id) for id in ids]
     assert [(task.status, task.attempts, task.fence) for task in tasks] == [("completed", 1, 1)] * 3

@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import dibs
-from tests.worker.facts import any_alive, eventually, lines
+from tests.worker.facts import LEASE_S, any_alive, eventually, lines, renewed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,13 +45,11 @@ async def test_the_checks_are_made_in_their_order(url: str, tmp_path: Path) -> N
 async def test_a_lease_is_kept_while_the_command_runs(url: str, tmp_path: Path) -> None:
     async with dibs.connect(url) as queue:
         await queue.add("job", expects=waits(tmp_path))
-        [claim] = await queue.claim("ada", lease=1)
+        [claim] = await queue.claim("ada", lease=LEASE_S)
         completing = asyncio.create_task(queue.complete((claim.task.id, claim.fence), 1))
         await eventually(lambda: lines(tmp_path / "pids"))
-        until = time.monotonic() + 2.5
-        while time.monotonic() < until:
-            assert await queue.claim("bob") == []
-            await asyncio.sleep(0.1)
+        await renewed(queue, claim.task.id)
+        assert await queue.claim("bob") == []
         (tmp_path / "go").touch()
         assert (await completing).status == "completed"
 
@@ -60,9 +57,17 @@ async def test_a_lease_is_kept_while_the_command_runs(url: str, tmp_path: Path) 
 def test_a_blocking_queue_keeps_the_lease_too(file_url: str, tmp_path: Path) -> None:
     with dibs.connect_sync(file_url) as queue:
         queue.add("job", expects=waits(tmp_path))
-        [claim] = queue.claim("ada", lease=1)
-        threading.Timer(2.5, (tmp_path / "go").touch).start()
+        [claim] = queue.claim("ada", lease=LEASE_S)
+
+        async def watch() -> None:
+            async with dibs.connect(file_url) as watching:
+                await renewed(watching, claim.task.id)
+            (tmp_path / "go").touch()
+
+        watcher = threading.Thread(target=asyncio.run, args=(watch(),))
+        watcher.start()
         assert queue.complete(claim, 1).status == "completed"
+        watcher.join()
         assert len(lines(tmp_path / "pids")) == 1
 
 
@@ -107,7 +112,7 @@ async def test_for_a_claim_that_is_lost_nothing_is_run(url: str, tmp_path: Path)
 async def test_a_cancel_ends_the_command(url: str, tmp_path: Path) -> None:
     async with dibs.connect(url) as queue:
         await queue.add("job", expects=waits(tmp_path))
-        [claim] = await queue.claim("ada", lease=1)
+        [claim] = await queue.claim("ada", lease=3)
         completing = asyncio.create_task(queue.complete(claim, 1))
         await eventually(lambda: lines(tmp_path / "pids"))
         await queue.cancel(claim.task.id)

@@ -81,7 +81,7 @@ async def test_a_worker_that_is_drained_from_outside_leaves_what_is_left() -> No
             await queue.drain_agent("me")
 
         await queue.add_many([dibs.NewTask("job"), dibs.NewTask("job")])
-        async with asyncio.timeout(20), dibs.Worker(app, queue, agent="me", concurrency=1) as worker:
+        async with asyncio.timeout(60), dibs.Worker(app, queue, agent="me", concurrency=1) as worker:
             await worker.drain()
         assert (await queue.stats()).by_status == {"ready": 1, "completed": 1}
 

@@ -12,7 +12,7 @@ import dibs
 from dibs import keeping, settling
 from dibs.worker import command_app
 from tests.worker import apps
-from tests.worker.facts import any_alive, ended, eventually, first, has_status, lines, note
+from tests.worker.facts import LEASE_S, any_alive, ended, eventually, first, has_status, lines, note, renewed
 from tests.worker.test_signals import worker
 
 if TYPE_CHECKING:
@@ -107,11 +107,19 @@ async def test_the_timeout_of_the_attempt_includes_the_test(url: str, tmp_path: 
 
 
 async def test_the_lease_is_kept_while_the_test_runs(url: str, tmp_path: Path) -> None:
-    expects = must("import time; time.sleep(2.5)")
+    begun, go = tmp_path / "begun", tmp_path / "go"
+    expects = must(
+        f"import os, time; open({str(begun)!r}, 'w').write('x')\n"
+        f"while not os.path.exists({str(go)!r}): time.sleep(0.01)"
+    )
     async with dibs.connect(url) as queue:
         task = await queue.add("job", expects=expects)
-        async with dibs.Worker(app_of(1), queue, lease=1) as worker:
-            await first(worker.drain())
+        async with dibs.Worker(app_of(1), queue, lease=LEASE_S) as worker:
+            draining = asyncio.create_task(worker.drain())
+            await eventually(lambda: lines(begun))
+            await renewed(queue, task.id)
+            go.touch()
+            await first(draining)
         task = await queue.get(task.id)
         assert (task.status, task.fence, task.crashes) == ("completed", 1, 0)
 

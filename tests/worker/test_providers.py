@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import dibs
-from tests.worker.facts import eventually, first, has_status
+from tests.worker.facts import LEASE_S, PATIENCE_S, eventually, first, has_status
 
 LIMIT = "429 Too Many Requests, Retry-After: 60"
 
@@ -85,12 +85,12 @@ async def test_work_under_way_hears_how_long_to_spare_its_provider(url: str, thr
     async with dibs.connect(url) as queue:
         long = await queue.add("long", provider="acme")
         await queue.add("short", provider="acme")
-        async with dibs.Worker(app, queue, lease=1) as worker:
+        async with dibs.Worker(app, queue, lease=LEASE_S) as worker:
             working = asyncio.create_task(worker.run())
             await eventually(lambda: has_status(queue, long.id, "running"))
             [claim] = await queue.claim("bob", types=["short"])
             await queue.fail(claim, LIMIT)
-            output = (await queue.wait(long.id, timeout=20)).output
+            output = (await queue.wait(long.id, timeout=PATIENCE_S)).output
             worker.stop()
             await first(working)
     assert 20 < output <= 30

@@ -106,7 +106,7 @@ async def test_steps_survive_kill_9_and_are_not_run_twice(file_url: str, tmp_pat
             process.kill()
             process.wait()
         release.touch()
-        with worker(file_url, tmp_path / "log", lease=1):
+        with worker(file_url, tmp_path / "log"):
             done = await first(queue.wait(task.id))
         assert (done.status, done.output) == ("completed", ["one", "two"])
         assert lines(path) == ["one", "two"]
@@ -126,7 +126,7 @@ async def test_a_killed_workers_tasks_are_done_by_the_next(file_url: str, tmp_pa
             process.wait()
         (tmp_path / "release").touch()
         tasks = await queue.add_many([dibs.NewTask("count", {"path": str(count)}) for _ in range(20)])
-        with worker(file_url, tmp_path / "log", lease=1):
+        with worker(file_url, tmp_path / "log"):
             for task in [nap, *tasks]:
                 assert (await first(queue.wait(task.id))).status == "completed"
         assert len(lines(began)) == 2
@@ -144,3 +144,20 @@ async def test_commands_and_children_of_a_killed_worker_end_too(type: str, file_
             process.kill()
             process.wait()
         await eventually(lambda: not any_alive(pids))
+
+
+async def test_the_claim_that_a_command_of_a_killed_worker_was_given_is_removed(
+    file_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pids, temporary = tmp_path / "pids", tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    async with dibs.connect(file_url) as queue:
+        await queue.add("sleep", {"pids": str(pids), "secret": "geheim"})
+        with worker(file_url, tmp_path / "log") as process:
+            await eventually(lambda: lines(pids))
+            [claim] = temporary.iterdir()
+            assert "geheim" in claim.read_text()
+            process.kill()
+            process.wait()
+        await eventually(lambda: not list(temporary.iterdir()))

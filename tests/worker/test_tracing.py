@@ -18,6 +18,7 @@ import dibs
 from dibs import tracing
 from dibs.rules import traces
 from dibs.tracing import attributes as names
+from dibs.tracing import spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,3 +204,38 @@ def test_nobody_who_does_not_trace_imports_anything() -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+async def test_no_spans_are_made_while_nobody_asked_for_any(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries load OpenTelemetry by themselves. Whoever asks for spans later gets them."""
+    exporter, provider = InMemorySpanExporter(), TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    asked = []
+    real = trace.ProxyTracerProvider().get_tracer(spans.SCOPE)
+    assert isinstance(real, trace.ProxyTracer)
+
+    def start_span(*args: Any, **options: Any) -> Any:
+        asked.append(args)
+        return provider.get_tracer(spans.SCOPE).start_span(*args, **options)
+
+    monkeypatch.setattr(real, "start_span", start_span)
+    monkeypatch.setattr(trace, "get_tracer", lambda _: real)
+    monkeypatch.setattr(trace, "get_tracer_provider", trace.ProxyTracerProvider)
+    monkeypatch.setattr(spans, "LOOK_EVERY_S", 0.0)
+    app = dibs.App()
+
+    @app.handler("code")
+    async def code(ctx: dibs.Context) -> str | None:
+        return ctx.traceparent
+
+    async with dibs.connect(url) as queue:
+        first = await queue.add("code")
+        await drained(app, queue)
+        assert asked == []
+        assert (await queue.get(first.id)).output is None
+        monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+        second = await queue.add("code")
+        await drained(app, queue)
+        assert len(asked) == 1
+        assert (await queue.get(second.id)).output is not None
+    provider.shutdown()

@@ -16,7 +16,7 @@ import dibs
 from dibs.rules.retry import PoisonPolicy
 from dibs.sync import drive
 from dibs.worker.pace import MAX_AHEAD, Pace
-from tests.worker.facts import PATIENCE_S, eventually, first, has_status
+from tests.worker.facts import LEASE_S, PATIENCE_S, eventually, first, has_status, until_renewed
 
 
 async def test_drain_ends_when_everything_has_and_leaves_scheduled_tasks(url: str) -> None:
@@ -120,6 +120,28 @@ async def test_a_new_task_wakes_an_idle_worker(url: str) -> None:
         await first(running)
 
 
+async def test_what_was_taken_begins_before_the_next_claim(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = dibs.App()
+    said: list[str] = []
+
+    @app.handler("quick")
+    async def quick() -> None:
+        said.append("begins")
+
+    async with dibs.connect(url) as queue:
+        claim = queue.claim
+
+        async def claimed(*args: Any, **options: Any) -> Any:
+            said.append("claims")
+            return await claim(*args, **options)
+
+        monkeypatch.setattr(queue, "claim", claimed)
+        await queue.add("quick")
+        async with dibs.Worker(app, queue) as worker:
+            await first(worker.drain())
+    assert said[:3] == ["claims", "begins", "claims"]
+
+
 async def test_stop_lets_running_work_finish(url: str) -> None:
     app, began, release = dibs.App(), asyncio.Event(), asyncio.Event()
 
@@ -184,12 +206,13 @@ async def test_a_handler_that_blocks_the_loop_keeps_its_lease(url: str) -> None:
 
     @app.handler("blocks")
     async def blocks(ctx: dibs.Context) -> int:
-        time.sleep(2.5)
+        with dibs.connect_sync(url) as watching:
+            until_renewed(watching, ctx.task.id)
         return ctx.fence
 
     async with dibs.connect(url) as queue:
-        task = await queue.add("blocks")
-        async with dibs.Worker(app, queue, lease=1) as worker:
+        task = await queue.add("blocks", max_attempts=1)
+        async with dibs.Worker(app, queue, lease=LEASE_S) as worker:
             await first(worker.drain())
         assert (await queue.get(task.id)).output == 1
 
@@ -207,7 +230,7 @@ async def test_work_that_lost_its_lease_is_stopped_and_not_settled(url: str, cap
 
     async with dibs.connect(url) as queue:
         task = await queue.add("long")
-        async with dibs.Worker(app, queue, lease=1) as worker:
+        async with dibs.Worker(app, queue, lease=LEASE_S) as worker:
             running = asyncio.create_task(worker.run())
             await first(began.wait())
             # Somebody else settles it under the same fence: the lease is gone.
@@ -291,9 +314,10 @@ async def test_work_that_could_not_be_given_back_is_given_back_later() -> None:
         assert (await queue.stats()).by_status == {"completed": 601}
 
 
-async def test_work_is_stopped_before_its_lease_ends_when_it_cannot_be_renewed() -> None:
-    app, began, stopped_at = dibs.App(), asyncio.Event(), asyncio.Event()
-    lease_s = 2.0
+async def test_work_is_stopped_before_its_lease_ends_when_it_cannot_be_renewed(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, began, stopped = dibs.App(), asyncio.Event(), asyncio.Event()
+    lease_s, passed_s = 60.0, 0.0
+    monkeypatch.setattr("dibs.worker.renewals.monotonic", lambda: time.monotonic() + passed_s)
 
     @app.handler("long")
     async def long() -> None:
@@ -301,17 +325,21 @@ async def test_work_is_stopped_before_its_lease_ends_when_it_cannot_be_renewed()
         try:
             await asyncio.sleep(300)
         finally:
-            stopped_at.set()
+            stopped.set()
 
     async with dibs.connect("memory:") as real:
         away: Any = Away(real.store)
-        away.refused["renew"] = 1_000_000
+        away.refused["renew"] = tries = 1_000_000
         queue = dibs.Queue(away)
         task = await queue.add("long")
         async with dibs.Worker(app, queue, lease=lease_s) as worker:
             running = asyncio.create_task(worker.run())
             await first(began.wait())
-            await first(stopped_at.wait())
+            passed_s = lease_s - 5
+            await eventually(lambda: away.refused["renew"] < tries - 1)
+            assert not stopped.is_set()
+            passed_s = lease_s - 0.5
+            await first(stopped.wait())
             now = await queue.get(task.id)
             assert now.lease_expires_at is not None
             assert datetime.now(UTC) < now.lease_expires_at
@@ -469,6 +497,20 @@ def test_a_worker_refuses_nonsense() -> None:
     for wrong in ({"concurrency": 0}, {"lease": 0}, {"agent": ""}, {"capabilities": "web"}):
         with pytest.raises(dibs.Invalid):
             dibs.Worker(app, queue, **wrong)
+
+
+def test_a_worker_refuses_the_queue_of_those_who_wait() -> None:
+    app = dibs.App()
+    app.handler("quick")(_quick)
+    with dibs.connect_sync("memory:") as queue, pytest.raises(dibs.Invalid, match=r"await dibs\.connect") as refused:
+        dibs.Worker(app, queue)  # type: ignore[arg-type]
+    assert refused.value.field == "queue"
+
+
+def test_a_handler_without_a_type_is_refused_and_not_forgotten() -> None:
+    app = dibs.App()
+    with pytest.raises(dibs.Invalid, match=r'@app\.handler\("research"\)'):
+        app.handler(_quick)  # type: ignore[arg-type]
 
 
 async def _told(caplog: pytest.LogCaptureFixture, level: int, app: dibs.App, **options: Any) -> tuple[str, list[str]]:

@@ -59,6 +59,12 @@ def overflowing(store: Store, depot: Depot) -> Store:
     return cast("Store", Overflow(beneath(store), depot))
 
 
+async def filled(store: Store, claimed: Claimed) -> Claimed:
+    """What the store beneath handed out by itself, with large values in it."""
+    given: Any = store
+    return await given.filled(claimed) if isinstance(given, Overflow) else claimed
+
+
 def beneath(store: Store) -> Store:
     """The store itself, which has marks of what lies elsewhere."""
     given: Any = store
@@ -77,6 +83,9 @@ class Overflow:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.within, name)
 
+    def now(self) -> int:
+        return self.within.now()
+
     # In
 
     @property
@@ -89,7 +98,7 @@ class Overflow:
         if isinstance(drafts, LateDrafts):
             drafts = drafts.changed(_guarded)
             insertion = replace(insertion, drafts=drafts)
-        elif any(large.is_noticed(draft.payload) for draft in drafts):
+        elif _are_noticed(drafts):
             kept = await self._keep([(f"task:{draft.task.id}:payload", draft.payload) for draft in drafts])
             drafts = [replace(draft, payload=body) for draft, body in zip(drafts, kept, strict=True)]
             insertion = replace(insertion, drafts=drafts)
@@ -137,7 +146,10 @@ class Overflow:
     # Out
 
     async def claim(self, request: ClaimRequest) -> Claimed:
-        claimed = await self.within.claim(request)
+        return await self.filled(await self.within.claim(request))
+
+    async def filled(self, claimed: Claimed) -> Claimed:
+        """What a store handed out, with its values."""
         noticed = [claim for leader in claimed.claims for claim in (leader, *leader.group) if _is_noticed(claim)]
         if noticed:
             await self._hand_out(claimed, noticed)
@@ -276,6 +288,14 @@ class Overflow:
         claimed.claims = [_together(group) for group in groups if group]
         if not claimed.claims:
             raise next(iter(lacking.values()))
+
+
+def _are_noticed(drafts: Sequence[Draft]) -> bool:
+    """Whether one of these has a payload that may lie elsewhere."""
+    for draft in drafts:  # noqa: SIM110 - a generator costs one draft more than the look
+        if large.is_noticed(draft.payload):
+            return True
+    return False
 
 
 def _guarded(draft: Draft) -> Draft:

@@ -33,11 +33,11 @@ def read_settings(path: str) -> dict[str, dict[str, Any]]:
     return dict(sorted(written.items(), key=lambda item: item[0] != EVERY))
 
 
-def read_content(path: str) -> Any:
-    """What a TOML, YAML or JSON file says."""
-    content = read_file(path, "file")
+def read_content(path: str, field: str = "file") -> Any:
+    """What a TOML, YAML or JSON file says; `field` is the option that named it."""
+    content = read_file(path, field)
     if len(content) > MAX_BYTES:
-        raise Invalid(f"the file has more than {MAX_BYTES:,} bytes", field="file", code="too_large")
+        raise Invalid(f"the file has more than {MAX_BYTES:,} bytes", field=field, code="too_large")
     if not path.endswith(".toml"):
         from dibs.cli.taskfiles import parse_yaml
 
@@ -47,7 +47,7 @@ def read_content(path: str) -> Any:
     try:
         return tomllib.loads(content.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise Invalid(f"{path} is not TOML: {error}", field="file") from None
+        raise Invalid(f"{path} is not TOML: {error}", field=field) from None
 
 
 def _ours(breakers: Any, path: str) -> dict[str, dict[str, Any]]:

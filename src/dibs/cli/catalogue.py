@@ -80,6 +80,7 @@ GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("link", "steer", "make a task wait for others"),
             ("budget", "budget", "what may be spent, by type, user, dag or agent; per day"),
             ("rate", "rate", "how many tasks of a type are handed out in a time"),
+            ("report", "report", "what the decision reports of a type must say"),
             ("slots", "locks", "how many tasks may hold a lock, or run of a type"),
             ("dlq", "dlq", "dead letters, tasks that were given up: review, retry, drop"),
         ),
@@ -144,6 +145,11 @@ NESTED: dict[str, tuple[tuple[str, str], ...]] = {
         ("ls", "the types that have a rate, and how many may be handed out now"),
         ("set", "hand out so many tasks of a type in a time"),
         ("rm", "hand out as many as agents ask for"),
+    ),
+    "report": (
+        ("ls", "the types whose decision reports have fields of their own"),
+        ("set", "say what the decision reports of a type must say"),
+        ("rm", "decision and reasoning will do again"),
     ),
     "dag": (
         ("submit", "add a whole graph of tasks from a YAML or JSON file: all of it or nothing"),

@@ -16,9 +16,13 @@ def opened(args: Namespace) -> SyncQueue:
     What is added belongs to the trace that `$TRACEPARENT` names.
     """
     import os
+    import sys
 
+    from dibs.stores import chosen
     from dibs.sync import connect_sync
 
+    if chosen(args.url).startswith("memory:") and sys.stderr.isatty():
+        print("memory: is forgotten when this command ends; sqlite:FILE is kept", file=sys.stderr)
     if "TRACEPARENT" in os.environ:
         from dibs import tracing
 

@@ -113,9 +113,11 @@ class Parser(argparse.ArgumentParser):
         if not written.startswith("-"):
             if self.program:
                 return f"the command to run stands after --: {self.prog} … -- {written} …"
-            return f"{written!r} is one argument too many"
+            return f"{written!r} is one argument too many (text with spaces goes in quotes)"
         from difflib import get_close_matches
 
+        if ":" in written and any(action.dest == "query" and not action.option_strings for action in self._actions):
+            return f"what begins with a minus stands after --: {self.prog} -- {written}"
         written = written.partition("=")[0]
         name = written.lstrip("-")
         options = (option for action in self._actions for option in action.option_strings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from dibs.cli.parsing import Command
 
 INTERRUPTED = 130
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What writing to a file says when there is no room. Stores say so in words of their own."""
 
 
 def run(argv: list[str]) -> int:
@@ -35,6 +38,9 @@ def run(argv: list[str]) -> int:
     except Exception as error:
         if os.environ.get("DIBS_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.filename is None and error.errno in _NO_ROOM:
+            message = f"the output cannot be written: {os.strerror(error.errno)}."
+            return _tell(DibsError(message, code="unexpected"), as_json)
         hint = "Set DIBS_DEBUG=1 to see where."
         return _tell(DibsError(f"{type(error).__name__}: {error}. {hint}", code="unexpected"), as_json)
     return code

@@ -38,6 +38,8 @@ def read_tasks(path: str) -> list[NewTask]:
     """A list of tasks; an object with nothing but `tasks` will do as well."""
     content = _read(path)
     if isinstance(content, dict):
+        if "type" in content:
+            raise Invalid("one task must stand in a list, too: [{type: …}]", field="tasks")
         _refuse_unknown(content, ("tasks",), "the file")
         content = content.get("tasks")
     return _tasks(content)
@@ -140,7 +142,7 @@ def parse_yaml(content: bytes) -> Any:
     except RecursionError:
         raise Invalid("the file is nested too deeply", field="file") from None
     except (yaml.YAMLError, UnicodeError, ValueError) as error:
-        problem = " ".join(str(error).split())
+        problem = " ".join(str(error).replace('in "<byte string>", ', "in ").split())
         raise Invalid(f"the file is neither YAML nor JSON: {problem}", field="file") from None
     _refuse_bombs(loaded)
     return loaded

@@ -38,7 +38,7 @@ def options(args: Namespace, known: tuple[str, ...], *, written: tuple[str, ...]
     if "task" in wanted:
         said["task"] = read_json(wanted["task"], "task")
     if "dag" in wanted:
-        said["dag"] = read_content(wanted["dag"])
+        said["dag"] = read_content(wanted["dag"], "dag")
     short = {name: wanted[name] for name in ("type", "title", "payload") if name in wanted}
     if short:
         if "payload" in short:

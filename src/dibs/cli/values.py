@@ -19,6 +19,8 @@ def read_json(source: str, field: str) -> Any:
     try:
         return json.decode(content)
     except (DecodeError, UnicodeError) as error:
+        if not content.strip():
+            raise Invalid(f"{field} is empty, which is not JSON; write null for nothing.", field=field) from None
         raise Invalid(f"{field} is not JSON ({error}). {_advice(source, field)}", field=field) from None
     except RecursionError:
         raise Invalid(f"{field} is nested too deeply.", field=field) from None

@@ -10,7 +10,7 @@ import signal
 import sys
 import tempfile
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +67,8 @@ def run(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     finally:
         signal.signal(signal.SIGTERM, before)
+        with suppress(OSError):  # what nothing was written to is of no use to anybody
+            os.rmdir(folder)
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -12,6 +12,7 @@ from dibs.mcp.session import MOST_HELD, Hold
 from dibs.model.status import FINAL, Outcome, Status
 from dibs.model.task import NewTask
 from dibs.rules import validation
+from dibs.rules.budgets import EXCEEDED, is_shared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Coroutine
@@ -26,6 +27,8 @@ Given = dict[str, Any]
 
 _OPEN = tuple(status for status in Status if status not in FINAL)
 _SPENT = ("cost", "tokens_in", "tokens_out", "model")
+_STOPS = {True: "release it: it goes on when there is room", False: f"fail with reason {EXCEEDED}"}
+"""How whoever is over a limit ends, by whether it is a budget that others share."""
 
 
 # Taking work
@@ -116,7 +119,7 @@ async def progress(session: Session, given: Given) -> Answer:
         return {"stop": session.gone[hold.task_id]}
     told: Answer = {"lease_s": session.lease_s, "slow_down_s": news.slow_down}
     if over := news.limits.get("exceeded"):
-        told["stop"] = f"Over {over}: complete with what you have, or fail with reason budget_exceeded."
+        told["stop"] = f"Over {over}: complete with what you have, or {_STOPS[is_shared(over)]}."
     return answers.lean(told | await _ended_since(session, hold.claim))
 
 
@@ -225,7 +228,8 @@ async def ask(session: Session, given: Given) -> Answer:
 
 
 async def add(session: Session, given: Given) -> Answer:
-    target, made = await added(session.queue, given, created_by=session.agent)
+    maker = f"agent:{session.agent}"[: validation.MAX_NAME_CHARS]
+    target, made = await added(session.queue, given, created_by=maker)
     told: Answer = {"added": _names(made)}
     if target.startswith("dag_"):
         told["dag"] = target

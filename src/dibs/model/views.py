@@ -130,6 +130,13 @@ class TypeRate(Struct, kw_only=True):
     opens_at: datetime | None = None
 
 
+class Report(Struct, kw_only=True):
+    """In which fields the decision reports of a type (`*`: of every type without its own) must say something."""
+
+    type: str
+    fields: tuple[str, ...]
+
+
 class LockHolder(Struct, kw_only=True):
     """Whoever has a slot of a lock."""
 

@@ -289,6 +289,10 @@ class RemoteQueue(Queue):
         """The server looks."""
         return None
 
+    async def _over_budget(self, claim: Claim, told: Usage | None = None) -> str | None:
+        """As above."""
+        return None
+
     async def _passed_on(self, artifacts: Any) -> tuple[Artifact, ...]:
         """The server knows whether their bytes are there."""
         from dibs.rules.artifacts import passed_on

@@ -35,7 +35,15 @@ ABOUT_THE_SAME_S = 2.0
 ADDS_UP = frozenset(
     {
         *("cancel", "clear_escalation", "log", "prune", "raise_budget", "resume", "retry", "review", "review_many"),
-        *("remove_budget", "remove_hook", "remove_rate", "remove_schedule", "remove_trigger", "sweep_artifacts"),
+        *(
+            "remove_budget",
+            "remove_hook",
+            "remove_rate",
+            "remove_report",
+            "remove_schedule",
+            "remove_trigger",
+            "sweep_artifacts",
+        ),
         *("add_hook", "create_token", "prune_audit", "replay_hook", "rotate_hook", "rotate_token", "test_hook"),
         *("cancel_found", "retry_found", "create_login"),
     }
@@ -142,6 +150,8 @@ class Server:
         error = raised_from(answer.status, answer.body)
         if isinstance(error, NotFound) and error.field == "path":
             return trouble.older(self.address), None, False
+        if error.code == "no_token":
+            return trouble.no_token(self.address), None, False
         asked = answer.headers.get("retry-after")
         if answer.status == 429 and asked is not None:
             # It has too much to do, and did nothing. A store that is away it has waited for itself.

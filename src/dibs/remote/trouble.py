@@ -6,7 +6,7 @@ import ssl
 from socket import gaierror
 from typing import TYPE_CHECKING
 
-from dibs.errors import DibsError, Unavailable
+from dibs.errors import Denied, DibsError, Unavailable
 
 if TYPE_CHECKING:
     from dibs.remote.address import Address
@@ -61,7 +61,21 @@ def newer(version: str, address: Address) -> Unavailable:
 
 def older(address: Address) -> Unavailable:
     """The server does not know what it was asked for."""
+    if address.prefix:
+        return Unavailable(
+            f"There is no dibs server below {address.place}, but above it: leave out {address.prefix} in the URL, or"
+            " what of it does not belong there."
+        )
     return Unavailable(f"The dibs server at {address.place} is too old for this: upgrade dibs there.")
+
+
+def no_token(address: Address) -> Denied:
+    """The server does not know who asks."""
+    return Denied(
+        f"The dibs server at {address.place} wants a token: put yours into $DIBS_TOKEN. Whoever runs the server makes"
+        " one with `dibs token add NAME`.",
+        code="no_token",
+    )
 
 
 def unreadable(address: Address, error: Exception) -> DibsError:

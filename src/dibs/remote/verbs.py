@@ -39,6 +39,7 @@ VERBS: dict[str, tuple[str, ...]] = {
         *("set_hook", "test_hook", "deliveries"),
     ),
     "questions": ("inbox", "get_question", "answer", "questions_of"),
+    "reports": ("reports", "set_report", "remove_report"),
     "schedules": (
         *("schedules", "get_schedule", "add_schedule", "next_runs"),
         *("pause_schedule", "resume_schedule", "remove_schedule"),
@@ -76,6 +77,9 @@ def request_verb(name: str, topic: str) -> Callable[..., Any]:
 async def asked(server: Server, name: str, topic: str, described: Any, given: dict[str, Any]) -> Any:
     """The answer to a verb that was called with these arguments."""
     found = route(name, topic, given)
+    if "by" not in found.takes and "by" not in found.needs:
+        # Who asks is known by their token: that is what the server writes down.
+        given.pop("by", None)
     if "claim" in given:
         given["task_id"], given["fence"] = held(given.pop("claim"))
         given = values.repaired(given)

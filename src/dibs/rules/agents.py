@@ -74,6 +74,12 @@ def is_live(agent: Agent, now: int) -> bool:
     )
 
 
+def seen_at(agent: Agent, now: int) -> AgentStatus:
+    """How it stands for whoever looks now: where nobody does the duties, nobody has marked it as lost."""
+    lost = agent.heard_at is not None and agent.heard_at < from_micros(now - seconds(LOST_AFTER_S))
+    return AgentStatus.LOST if lost and agent.status is not AgentStatus.OFFLINE else agent.status
+
+
 def is_full(agent: Agent) -> bool:
     """Whether it holds as many tasks as it may."""
     return agent.max_concurrent is not None and len(agent.tasks) >= agent.max_concurrent

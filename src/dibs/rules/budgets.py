@@ -4,6 +4,9 @@ A budget limits one unit (USD, tokens, model turns or seconds of work) within a 
 dag or an agent. What is reserved and what is spent never exceed the limit together, unless an attempt used more than it
 had reserved. A task that does not fit is parked until it does.
 
+Whoever overdraws a budget that it shares is stopped, and its task goes back: it waits there like any other, but for as
+much as it has used so far. So what stopped it once does not stop it again at once, however soft the budget is.
+
 An agent's own budget is nobody else's concern: a task that it cannot pay for is passed over in its claims, and stays
 ready for others. Once the budget is used up, the agent gets nothing.
 
@@ -45,6 +48,9 @@ LOOKED_AT = 100
 PASSED_OVER = 100
 """A claim that has passed over so many tasks that its agent cannot pay for looks at no more."""
 
+EXCEEDED = "budget_exceeded"
+"""The reason of an attempt that used more than it may, and of its task until that ends otherwise."""
+
 BROKE = "budget"
 """Why a claim got nothing whatever there is: its agent has a budget that is used up."""
 
@@ -84,13 +90,17 @@ class Usage(NamedTuple):
 
 
 class Allowance(NamedTuple):
-    """What a task may use over all its attempts, what those that ended used, and how long the next one may take."""
+    """What a task may use over all its attempts, what those that ended used, and how long the next one may take.
+
+    `stopped`: the last that was heard of them is that they used too much.
+    """
 
     max_cost: float | None = None
     max_tokens: int | None = None
     max_turns: int | None = None
     timeout_s: float | None = None
     spent: Usage = Usage()
+    stopped: bool = False
 
     def of(self, unit: str) -> float | None:
         """The most of a unit; None if nothing is said about it."""
@@ -100,7 +110,9 @@ class Allowance(NamedTuple):
 def allowance_of(task: Task) -> Allowance:
     """What a task may use, and has used."""
     spent = Usage(task.cost_usd, task.tokens_in, task.tokens_out, task.turns)
-    return Allowance(task.max_cost, task.max_tokens, task.max_turns, task.timeout, spent)
+    return Allowance(
+        task.max_cost, task.max_tokens, task.max_turns, task.timeout, spent, stopped=task.reason == EXCEEDED
+    )
 
 
 def parse_scope(value: object) -> str:
@@ -147,15 +159,24 @@ def parked_on(scope: str, unit: str) -> str:
     return f"{PREFIX}{scope}:{unit}"
 
 
-def reserve(unit: str, allowance: Allowance, default_reserve: int) -> int:
+def is_shared(limit: str) -> bool:
+    """Whether a limit that was exceeded is a budget, not the task's own."""
+    return limit.startswith(PREFIX)
+
+
+def reserve(unit: str, allowance: Allowance, default_reserve: int, limit: int) -> int:
     """What an attempt sets aside, in parts: what is left of the task's own limit, or what the budget says for tasks
-    without one. Of time it sets aside its timeout."""
+    without one. Of time it sets aside its timeout.
+
+    A task that was stopped sets aside at least what it has used, unless that is more than the `limit` of the budget: it
+    would wait for ever then, also where the budget begins anew.
+    """
     if unit == "seconds":
         return default_reserve if allowance.timeout_s is None else to_parts(allowance.timeout_s, unit)
-    limit = allowance.of(unit)
-    if limit is None:
-        return default_reserve
-    return max(0, to_parts(limit, unit) - (allowance.spent.of(unit) or 0))
+    own, used = allowance.of(unit), allowance.spent.of(unit) or 0
+    if own is not None:
+        return max(0, to_parts(own, unit) - used)
+    return used if allowance.stopped and default_reserve < used <= limit else default_reserve
 
 
 def fits(*, limit: int, taken: int, wanted: int) -> bool:
@@ -219,12 +240,12 @@ def overdrawn(limit: int, spent: int, shares: Iterable[tuple[int, int | None]]) 
 
 def why_exceeded(task: Task, limit: str) -> str:
     """The error of an attempt that was stopped because of its own limit, or of a budget that it shares."""
-    if limit.startswith(PREFIX):
+    if is_shared(limit):
         scope, _, unit = limit.removeprefix(PREFIX).rpartition(":")
         option = "" if unit == "usd" else f" --unit {unit}"
         return (
-            f"budget {scope} is used up, and the attempt used more than it had reserved there: raise it"
-            f" (dibs budget raise {scope} AMOUNT{option}), then retry the task"
+            f"budget {scope} is used up, and the attempt used more than it had reserved there:"
+            f" it goes on when there is room again (dibs budget raise {scope} AMOUNT{option})"
         )
     unit = dict(_OWN_LIMITS)[limit]
     return f"the task used more than its {limit} of {in_words(getattr(task, limit), unit)}"
@@ -297,26 +318,33 @@ def explain_agents(task: Task, broke: Sequence[Budget]) -> tuple[str, list[Block
     return "It is ready, but no live agent that could do it has the budget for it.", blockers
 
 
-def _wanted(task: Task, budget: Budget) -> int:
-    """What the next attempt reserves, in parts."""
-    return reserve(budget.unit, allowance_of(task), to_parts(budget.default_reserve, budget.unit))
+def _wanted(task: Task, budget: Budget, limit: int) -> int:
+    """What the next attempt reserves, in parts, in a budget of this limit."""
+    return reserve(budget.unit, allowance_of(task), to_parts(budget.default_reserve, budget.unit), limit)
 
 
 def _missing(task: Task, budget: Budget) -> int:
     """By how much a budget is too small for a task now, in parts; 0: it fits."""
     taken = to_parts(budget.reserved, budget.unit) + to_parts(budget.spent, budget.unit)
-    return max(taken + max(_wanted(task, budget), 1) - to_parts(budget.limit, budget.unit), 0)
+    limit = to_parts(budget.limit, budget.unit)
+    if fits(limit=limit, taken=taken, wanted=_wanted(task, budget, limit)):
+        return 0
+    return taken + max(_wanted(task, budget, MOST), 1) - limit
 
 
 def explain(task: Task, budget: Budget) -> tuple[str, list[Blocker]]:
     """Why a budget has no room for a task, and what would help."""
     parts, unit, name = PARTS[budget.unit], budget.unit, f"budget {budget.scope}"
     allowance = allowance_of(task)
-    wanted = _wanted(task, budget)
     limit = to_parts(budget.limit, unit)
+    # What it needs if the budget is raised; as it is, it may be content with less.
+    wanted, for_now = _wanted(task, budget, MOST), _wanted(task, budget, limit)
     missing = _missing(task, budget) / parts
-    own = allowance.of(unit) is not None or (unit == "seconds" and task.timeout is not None)
-    whose = "of its own limit" if own else "of default_reserve, because it names no limit of its own"
+    whose = "of default_reserve, because it names no limit of its own"
+    if allowance.of(unit) is not None or (unit == "seconds" and task.timeout is not None):
+        whose = "of its own limit"
+    elif wanted > to_parts(budget.default_reserve, unit):
+        whose = "because it had used that much when it was stopped"
     detail = (
         f"{name} has {in_words(budget.left, unit)} left of {in_words(budget.limit, unit)}"
         f" (spent {spent_in_words(budget)}; {in_words(budget.reserved, unit)} reserved by what runs),"
@@ -325,13 +353,15 @@ def explain(task: Task, budget: Budget) -> tuple[str, list[Blocker]]:
     until = budget.ends_at
     if budget.saved_for not in (None, task.id):
         detail += f"; what is left is saved for {budget.saved_for}, which needs more and was passed over"
-    if wanted > limit:
+    if for_now > limit:
         detail += "; as it is it can never fit"
         until = None
     elif until is not None:
         detail += f"; it begins anew at {windows.local(until, budget.timezone or windows.UTC)}"
     option = "" if unit == "usd" else f" --unit {unit}"
-    help = f"raise {name} by {in_words(missing, unit)}: dibs budget raise {budget.scope} {missing:g}{option}"
+    # To the last part: what is less would not do.
+    exactly = f"{missing:.6f}".rstrip("0").rstrip(".")
+    help = f"raise {name} by {in_words(missing, unit)}: dibs budget raise {budget.scope} {exactly}{option}"
     if not missing:
         help = "it will be offered again in a moment"
     return f"It is ready, but {detail}.", [Blocker(kind="gate", detail=detail, until=until, help=help)]

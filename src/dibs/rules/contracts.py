@@ -6,7 +6,8 @@ of its own, so that one kind can be used twice.
 
 - `json-schema`: the output satisfies `schema`.
 - `regex`: the output has a match for `pattern`; with `full`, all of it is one. What is no text is looked at as JSON.
-- `decision-report`: the work was completed with a decision that has something to say in each of `fields`.
+- `decision-report`: the work was completed with a decision that has something to say in each of `fields`. A contract
+  that names none gets those of the task's type when it is added, if somebody set some.
 - `command` (also `test-pass`): the program `argv`, given the output as JSON on its stdin, ends with exit code 0 within
   `timeout`. Whoever completes the work runs it; no shell reads it.
 - `judge` (also `llm-judge`): another agent, with a task of its own, finds that the output keeps to `rubric`, and each
@@ -146,6 +147,45 @@ def is_slow(expects: Any) -> bool:
     return _kind(items[-1]["validation"] if isinstance(items[-1], dict) else items[-1]) in SLOW
 
 
+def report_fields(fields: Any) -> tuple[str, ...]:
+    """The fields of a decision report, checked."""
+    given = list(fields) if isinstance(fields, (list, tuple)) else fields
+    if not isinstance(given, list) or not 1 <= len(given) <= MAX_FIELDS or not all(map(_is_word, given)):
+        raise Invalid(
+            f"fields must be a list of 1 to {MAX_FIELDS} names, such as {list(REPORT_FIELDS)}.", field="fields"
+        )
+    return tuple(dict.fromkeys(given))
+
+
+def is_open_report(expects: Any) -> bool:
+    """Whether JSON that may be a contract wants a decision report and leaves open what that must say."""
+    return isinstance(expects, dict) and any(_is_open(item, expects) for item in _items(expects))
+
+
+def with_fields(expects: dict[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """A contract that left open what its decision reports must say, with these fields."""
+    filled, items = dict(expects), _items(expects)
+    for place, item in enumerate(items):
+        if not _is_open(item, expects):
+            continue
+        if isinstance(item, dict):
+            items[place] = {**item, "fields": list(fields)}
+        else:
+            filled["fields"] = list(fields)
+    filled["validation"] = items if isinstance(expects["validation"], list) else items[0]
+    return filled
+
+
+def _items(expects: dict[str, Any]) -> list[Any]:
+    listed = expects.get("validation")
+    return list(listed) if isinstance(listed, list) else [listed]
+
+
+def _is_open(item: Any, expects: dict[str, Any]) -> bool:
+    parts, kind = (item, item.get("validation")) if isinstance(item, dict) else (expects, item)
+    return kind == "decision-report" and "fields" not in parts
+
+
 def report_faults(decision: Any, fields: Sequence[str]) -> list[str]:
     """What a decision report lacks; empty if it says something in each field. False and 0 say something."""
     wanted = f"an object with {', '.join(fields)}"
@@ -235,10 +275,10 @@ def _check(kind: str, parts: dict[str, Any]) -> Check:
         return _human(parts)
     if kind in ("judge", "verdict"):
         return _judge(kind, parts)
-    fields = parts.get("fields", list(REPORT_FIELDS))
-    if not isinstance(fields, list) or not 1 <= len(fields) <= MAX_FIELDS or not all(map(_is_word, fields)):
-        raise _invalid(f"fields must be a list of 1 to {MAX_FIELDS} names, such as {list(REPORT_FIELDS)}")
-    return Check(kind, fields=tuple(dict.fromkeys(fields)))
+    try:
+        return Check(kind, fields=report_fields(parts.get("fields", REPORT_FIELDS)))
+    except Invalid as error:
+        raise _invalid(error.message.rstrip(".")) from None
 
 
 def _command(parts: dict[str, Any]) -> Check:

@@ -50,11 +50,12 @@ TYPES: dict[str, tuple[str, ...]] = {
         "overdue",
         "reviewed",
         "escalated",
+        "reassigned",
     ),
     "dag": ("started", "completed", "failed", "cancelled"),
     "gate": ("closed", "opened"),
     "breaker": ("opened", "half_open", "closed"),
-    "agent": ("registered", "lost", "drained"),
+    "agent": ("registered", "returned", "lost", "drained", "unregistered"),
     "budget": ("low", "exhausted"),
     "hook": ("disabled",),
 }
@@ -164,6 +165,8 @@ def _check_mail(written: str) -> str:
 
 
 def _check_web(written: str) -> str:
+    if written.startswith("mailto:"):
+        raise Invalid("url is an address for mail: say that this is the `kind` email.", field="url")
     try:
         parts = urlsplit(written)
         host, port = parts.hostname, parts.port

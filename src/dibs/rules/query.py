@@ -200,6 +200,13 @@ def complete(text: str, at: int, words: Mapping[str, Sequence[str]]) -> list[Com
     return [Completion(start=place, end=at, insert=quoted(each)) for each in fitting[:MOST_SHOWN]]
 
 
+def open_key(text: str, at: int) -> str | None:
+    """The key whose value is being written there; None where it is none: whoever completes that needs no values."""
+    start = _term_before(text, at)
+    key, colon, _ = ("", "", "") if start is None else text[start:at].removeprefix("-").partition(":")
+    return key if colon and key in KEYS else None
+
+
 def _term_before(text: str, at: int) -> int | None:
     """Where the term begins that is being written; None inside quotes."""
     start, inside = 0, False

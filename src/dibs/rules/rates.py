@@ -55,7 +55,12 @@ def parse(rate: object, burst: object = None) -> Rate:
     if not slash or not (amount.isascii() and amount.isdigit()):
         raise Invalid(f"rate must be like 10/min, 100/hour or 3/30s, not {text!r:.80}.", field="rate")
     many = validation.whole(int(amount[:20]), "rate", 1, MOST)
-    per_s = PERIODS.get(period) or validation.duration_s(period, "rate", low=0.001, high=MAX_PERIOD_S)
+    try:
+        per_s = PERIODS.get(period) or validation.duration_s(period, "rate", low=0.001, high=MAX_PERIOD_S)
+    except Invalid:
+        raise Invalid(
+            f"rate must be like 10/min, 100/hour or 3/30s, over 30 days at most, not {text!r:.80}.", field="rate"
+        ) from None
     return Rate(many, per_s, many if burst is None else validation.whole(burst, "burst", 1, MOST))
 
 

@@ -258,7 +258,7 @@ def no_schedule(name: str) -> NotFound:
 def exists(name: str) -> Conflict:
     """There is another one of this name."""
     return Conflict(
-        f"There is a schedule {name} that says something else; to replace it, say so (replace).",
+        f"There is a schedule {name} that says something else; with `replace` this one takes its place.",
         code="exists",
         field="name",
     )

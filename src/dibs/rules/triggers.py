@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from dibs.errors import Conflict, Invalid, NotFound
 from dibs.model.instants import seconds
-from dibs.rules import rates, signatures, templates, validation
+from dibs.rules import hooks, rates, signatures, templates, validation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -187,7 +187,7 @@ def no_trigger(name: str) -> NotFound:
 def exists(name: str) -> Conflict:
     """There is another one of this name."""
     return Conflict(
-        f"There is a trigger {name} that says something else; to replace it, say so (replace).",
+        f"There is a trigger {name} that says something else; with `replace` this one takes its place.",
         code="exists",
         field="name",
     )
@@ -211,12 +211,16 @@ def _parse_events(events: object) -> tuple[str, ...]:
     for name in names:
         if not name.startswith(PREFIXES) or len(name) > 40:
             raise Invalid(f"events are of tasks and dags: task.completed, dag.* …, not {name!r:.80}.", field="events")
+        family = name.partition(".")[0]
+        if not any(fnmatchcase(f"{family}.{known}", name) for known in hooks.TYPES[family]):
+            those = ", ".join(f"{family}.{known}" for known in hooks.TYPES[family])
+            raise Invalid(f"events: there is no {name!r:.80}, but {those}.", field="events")
     return names
 
 
 def _parse_friction(given: Mapping[str, Any]) -> dict[str, Any]:
     if "failure_rate" not in given and "cost" not in given:
-        raise Invalid("say what is too much: failure_rate (0.4) or cost (USD), or both.", field="failure_rate")
+        raise Invalid("say what is too much: `failure_rate` (0.4) or `cost` (USD), or both.", field="failure_rate")
     window = validation.duration_s(given.get("window", WINDOW_S), "window", low=MIN_WINDOW_S, high=MAX_WINDOW_S)
     rate, cost = given.get("failure_rate"), given.get("cost")
     return {

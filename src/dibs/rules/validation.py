@@ -182,6 +182,9 @@ def _shown(value: object) -> str:
     """What the user gave, short enough to repeat."""
     if isinstance(value, (str, bytes)):
         return repr(value) if len(value) <= 60 else f"{value[:60]!r}…"
+    if isinstance(value, float) and value.is_integer():
+        # Who wrote 101 reads 101; a shell makes numbers of everything.
+        return f"{value:.15g}"
     if isinstance(value, (bool, float, datetime)) or (isinstance(value, int) and value.bit_length() <= 64):
         return str(value)
     return "a huge number" if isinstance(value, int) else f"a value of type {type(value).__name__}"

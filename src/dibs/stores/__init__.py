@@ -44,7 +44,7 @@ def open_store(url: str | None = None, *, clock: Callable[[], int] | None = None
         return _redis(url, clock, blocking)
     if scheme in ("http", "https"):
         raise Invalid(f"{scheme} is the way to a server, which has a store itself; here use {_KNOWN}.", field="url")
-    raise Invalid(f"unknown store {scheme!r}; use {_KNOWN}.", field="url")
+    raise Invalid(f"unknown store {scheme!r}; use {_KNOWN}, or http://… of a server.", field="url")
 
 
 def _postgres(url: str, clock: Callable[[], int] | None, blocking: bool) -> Store:

@@ -308,7 +308,9 @@ class Store(Protocol):
         Attempt rows are written for every outcome; `number` is the attempts counter if the claim counted, else 0.
         attempts, crashes, usage totals (None + x = x) are added up. COMPLETED, DEAD_LETTERED: final, timestamps set,
         edges and consequences as in the module's rules. RETRYING: `retry_at` = now + delay_s. READY: ready at once.
-        error, reason, exit_code show the last failure; completion clears error and reason and sets exit_code.
+        error, reason, exit_code show the last failure, or RELEASED with an error, which was stopped (what follows it is
+        emitted with reason `released` then: `task.released` has told why); completion clears error and reason and sets
+        exit_code.
         VALIDATING: see *Handed in*; with `concludes`, what is not handed in, or waits for somebody, is LeaseLost. What
         was settled as submitted is answered by what became of it.
         """
@@ -864,7 +866,7 @@ class Store(Protocol):
 
     async def wait_for_news(self, since: int, timeout_s: float) -> int:
         """Return as soon as `news()` differs from `since`, at the latest after timeout_s. Hints only: may return
-        early."""
+        early. A store may offer to claim at that moment, too (`stores.chances`)."""
         ...
 
     async def check(self) -> list[str]:

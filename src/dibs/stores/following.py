@@ -11,11 +11,13 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 from dibs.errors import Moved, Unavailable
+from dibs.stores import chances
 from dibs.stores.standing import CLOSED, FILLING, MOVED, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from dibs.stores.chances import Chance
     from dibs.stores.contract import Store
     from dibs.stores.standing import Standing
 
@@ -26,7 +28,7 @@ LOOK_EVERY_S = 1.0
 MOST_MOVES = 5
 """How often a call follows: stores that send it to each other are a mistake of somebody's."""
 
-_PLAIN = frozenset({"url", "late_drafts", "schema_version", "now", "clock"})
+_PLAIN = frozenset({"url", "late_drafts", "schema_version", "clock"})
 """What is no verb."""
 _READS = frozenset(
     {
@@ -56,6 +58,10 @@ class Follower:
         self.on_move: Callable[[str], None] | None = None
         """Told the new URL, once everything is there."""
 
+    def now(self) -> int:
+        """By the clock of the store."""
+        return self._store.now()
+
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
         if name in _PLAIN or name.startswith("_"):
@@ -79,6 +85,16 @@ class Follower:
                 await self._look()
             return await getattr(self._store, name)(*args, **kwargs)
 
+        async def wait_for_chance(chance: Chance, since: int, timeout_s: float) -> int:
+            if time.monotonic() >= self._look_at:
+                await self._look()
+            # Everything may be in a store by now that has no such thing.
+            waits = chances.wait_for_chance(self._store)
+            waiting = self._store.wait_for_news(since, timeout_s) if waits is None else waits(chance, since, timeout_s)
+            return await waiting
+
+        if name == "wait_for_chance":
+            return wait_for_chance
         return read if name in _READS else call
 
     async def connect(self) -> None:

@@ -72,7 +72,11 @@ def snapshots(drafts: list[Draft], now: int) -> list[Task]:
 def _worth(draft: Draft, now: int) -> float | None:
     """The effective priority it starts with; None while its time is to come."""
     task, boost = draft.task, draft.lane.boost
-    if first_status(open_edges=0, run_after=micros(task.run_after), now=now) is not Status.READY:
+    run_after = task.run_after
+    if (
+        run_after is not None
+        and first_status(open_edges=0, run_after=to_micros(run_after), now=now) is not Status.READY
+    ):
         return None
-    steps = priority.steps(micros(task.deadline), now)
+    steps = 0 if task.deadline is None else priority.steps(to_micros(task.deadline), now)
     return priority.effective(priority.rank(task.priority, boost, now, draft.weight, steps), boost, now)

@@ -212,7 +212,7 @@ class Asked(Struct, kw_only=True):
     suspended: bool
 
 
-class ClaimRequest(Struct, kw_only=True):
+class ClaimRequest(Struct, kw_only=True, frozen=True):
     """What an agent offers and asks for. `types` None means any type. `agent_type` is filled in by the store."""
 
     agent: str
@@ -275,6 +275,7 @@ class Settlement(Struct, kw_only=True, gc=False):
     `digest` identifies the outcome: the same (task, fence, digest) again returns the recorded answer.
     `limited`: a rate limit turned it away, which closes the gate of its provider.
     `exit_code` is kept on the task for failures and completions alike.
+    RELEASED with an `error` was stopped; error and reason are kept as those of a failure are.
     `output` and `decision` are JSON; `memory` goes into the event as its data.
     SUBMITTED leads to VALIDATING: the work is handed in. `concludes` is what was found about such work: COMPLETED or
     REJECTED, under the fence it was done under.
@@ -337,6 +338,11 @@ class Settlement(Struct, kw_only=True, gc=False):
             and self.exit_code is None
             and self.fingerprint is None
         )
+
+    @property
+    def next_reason(self) -> str | None:
+        """Why it is where it goes. Why one that was given back was stopped is told once, with `task.released`."""
+        return self.outcome.value if self.outcome is Outcome.RELEASED and self.error is not None else self.reason
 
     @property
     def by_duty(self) -> bool:

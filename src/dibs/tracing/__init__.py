@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 from dibs.rules import traces
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from contextvars import Token
 
 Given = tuple[str, str | None]
 
 _given: ContextVar[Given | None] = ContextVar("dibs_trace", default=None)
+_current_span: Callable[[], Given | None] | None = None
+"""What asks OpenTelemetry, once this process has loaded it."""
 
 
 def enter(traceparent: str | None, tracestate: str | None = None) -> Token[Given | None]:
@@ -38,11 +40,14 @@ def current() -> Given | None:
     given = _given.get()
     if given is not None:
         return given
-    if "opentelemetry.trace" not in sys.modules:
-        return None
-    from dibs.tracing.spans import current_span
+    global _current_span
+    if _current_span is None:
+        if "opentelemetry.trace" not in sys.modules:
+            return None
+        from dibs.tracing.spans import current_span
 
-    return current_span()
+        _current_span = current_span
+    return _current_span()
 
 
 def stamped(specs: Sequence[Any]) -> Sequence[Any]:

@@ -7,6 +7,7 @@ one, so what it calls is below it; threads, processes and commands find its `tra
 
 from __future__ import annotations
 
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from opentelemetry import context, trace
@@ -23,11 +24,16 @@ if TYPE_CHECKING:
     from dibs.tracing import Given
 
 SCOPE = "dibs"
+LOOK_EVERY_S = 1.0
+NEVER = float("inf")
 
 
 def current_span() -> Given | None:
     """The current span, as headers have it."""
-    span = trace.get_current_span().get_span_context()
+    current = trace.get_current_span()
+    if current is trace.INVALID_SPAN:
+        return None
+    span = current.get_span_context()
     return (_written(span), span.trace_state.to_header() or None) if span.is_valid else None
 
 
@@ -36,9 +42,16 @@ class AttemptSpans:
 
     def __init__(self) -> None:
         self._tracer = trace.get_tracer(SCOPE)
+        self._idle = False
+        self._look_at = 0.0
 
-    def begin(self, claim: Claim) -> Span:
-        """The attempt begins: its span is the current one of this coroutine, and in the context of its claim."""
+    def begin(self, claim: Claim) -> Span | None:
+        """The attempt begins: its span is the current one of this coroutine, and in the context of its claim. None:
+        OpenTelemetry is loaded, as some libraries do it by themselves, but nobody in this process asked for spans."""
+        if self._is_idle():
+            if trace.get_current_span() is not trace.INVALID_SPAN:
+                context.attach(trace.set_span_in_context(trace.INVALID_SPAN))
+            return None
         task = claim.task
         told: dict[str, Any] = {
             names.MESSAGING_SYSTEM: names.SYSTEM,
@@ -67,6 +80,17 @@ class AttemptSpans:
         if own.is_valid:
             claim.context = {**(claim.context or {}), traces.KEY: _written(own)}
         return span
+
+    def _is_idle(self) -> bool:
+        """Whether spans would go nowhere: somebody may ask for them later, so this is looked at once a second."""
+        now = monotonic()
+        if now >= self._look_at:
+            is_idle = isinstance(self._tracer, trace.ProxyTracer) and isinstance(
+                trace.get_tracer_provider(), trace.ProxyTracerProvider
+            )
+            self._look_at = now + LOOK_EVERY_S if is_idle else NEVER
+            self._idle = is_idle
+        return self._idle
 
     def end(self, span: Span, outcome: str, error: str | None, reason: str | None, usage: Usage | None) -> None:
         """It ended so, and used this."""

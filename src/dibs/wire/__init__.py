@@ -27,6 +27,7 @@ TOPICS = (
     "hooks",
     "journal",
     "questions",
+    "reports",
     "schedules",
     "stream",
     "tasks",

@@ -17,9 +17,9 @@ from dibs.wire.verbs import Refusal
 
 MEDIA_TYPE = "application/problem+json"
 ABOUT = "urn:dibs:problem:"
+"""What `type` begins with; the code follows."""
 MUST_BE_JUDGED = "must_be_judged"
 """The code by which a server refuses work whose contract wants commands to be run, by whoever has made it."""
-"""What `type` begins with; the code follows."""
 
 _STATUS: dict[str, int] = {
     # Those of the HTTP request itself.

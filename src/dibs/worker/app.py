@@ -143,6 +143,8 @@ class App:
         function in a child process, which can be killed. A thread cannot: at a timeout it is left alone
         with `ctx.cancelled` set, and whatever it still does is no longer part of the task.
         """
+        if callable(type):
+            raise Invalid('write the type of its tasks: @app.handler("research").', field="type")
         if executor not in EXECUTORS:
             raise Invalid(f"executor must be one of {', '.join(EXECUTORS)}, not {executor!r}.", field="executor")
 

@@ -8,7 +8,7 @@ from dibs import checking, proving, settling
 from dibs.errors import Invalid, Unavailable
 from dibs.model.status import Outcome, Status
 from dibs.rules import contracts
-from dibs.rules.budgets import why_exceeded
+from dibs.rules.budgets import EXCEEDED, is_shared, why_exceeded
 from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Released, Suspended, Uncheckable
 from dibs.worker.work import Stop
 
@@ -66,7 +66,8 @@ def settlement(work: Work, ending: Ending, queue: Queue, draw: Callable[[], floa
             failed.artifacts = work.artifacts
             return failed
         case Released():
-            return settling.released(claim, delay_s=ending.delay_s, reason=ending.reason, usage=usage)
+            over = work.over_limit if ending.reason == EXCEEDED else None
+            return settling.released(claim, delay_s=ending.delay_s, reason=ending.reason, usage=usage, over=over)
         case Suspended() | Lost():
             return None
         case _:
@@ -92,8 +93,8 @@ def _use_the_handlers_retry(work: Work) -> None:
 def stopped(work: Work, ending: Ending) -> Ending:
     """How work ends that was told to stop, whatever its handler made of that.
 
-    A handler that finished all the same when the worker leaves has finished; one over its timeout has not. What one
-    made that used too much is kept, but is no success.
+    A handler that finished all the same when the worker leaves, or a budget is used up, has finished; one over its
+    timeout has not. What one made that used more than its task may is kept, but is no success.
     """
     match work.stopped:
         case Stop.TIMEOUT:
@@ -109,8 +110,10 @@ def stopped(work: Work, ending: Ending) -> Ending:
         case Stop.OVERSPENT:
             if isinstance(ending, Completed | Suspended):
                 return ending
-            error = why_exceeded(work.claim.task, work.over_limit or "max_cost")
-            return Failed(error, reason="budget_exceeded", retry=False)
+            limit = work.over_limit or "max_cost"
+            if is_shared(limit):
+                return Released(reason=EXCEEDED)
+            return Failed(why_exceeded(work.claim.task, limit), reason=EXCEEDED, retry=False)
         case Stop.LEAVING:
             return ending if isinstance(ending, Completed | Suspended) else Released(reason="worker_left")
         case None:

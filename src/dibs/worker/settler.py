@@ -12,6 +12,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from dibs.errors import DibsError, Unavailable
+from dibs.model.status import Status
 from dibs.worker.telling import tell_settled
 from dibs.worker.work import Stop
 
@@ -60,12 +61,12 @@ class Settler:
             if not self._works:
                 self._waiting.clear()
             answers = await self._write(batch)
-            for work, answer in zip(works, answers, strict=True):
+            for work, settlement, answer in zip(works, batch, answers, strict=True):
                 if isinstance(answer, DibsError):
                     _report(work, answer)
-            if self._tells:
-                for work, settlement, answer in zip(works, batch, answers, strict=True):
-                    tell_settled(work, settlement, answer)
+                elif answer.status != Status.DEAD_LETTERED and not self._tells:
+                    continue
+                tell_settled(work, settlement, answer)
             self._settled(works)
 
     async def _gather(self) -> None:

@@ -1,4 +1,5 @@
-"""What a worker says of each task, for whoever watches it: taken, completed, failed. Only called when somebody does.
+"""What a worker says of each task, for whoever watches it: taken, completed, failed. Only called when somebody does,
+but for dead letters: those wait for a person, so they are warnings, and in every log.
 
 Titles and errors are other people's text: here each becomes part of one line; whoever shows it takes out what could
 steer a terminal.
@@ -54,14 +55,16 @@ def tell_settled(work: Work, settlement: Settlement, answer: Settled | DibsError
     else:
         failed = "rejected" if outcome == Outcome.REJECTED else "failed"
         error = _headline(settlement.error or settlement.reason or "no error was given")
-        log.info("%s %s after %s: %s; %s", failed, _called(work), took, error, _what_follows(settlement, answer))
+        level = logging.WARNING if answer.status == Status.DEAD_LETTERED else logging.INFO
+        follows = _what_follows(settlement, answer)
+        log.log(level, "%s %s after %s: %s; %s", failed, _called(work), took, error, follows)
 
 
 def _headline(error: str) -> str:
     """Its first line; with a colon at its end what a program wrote follows, and the last line of that says most."""
     first, _, rest = error.strip().partition("\n")
     last = rest.rpartition("\n")[2] if first.endswith(":") else ""
-    return _line(f"{first} {last}", ERROR_CHARS)
+    return _line(f"{first} {last}", ERROR_CHARS).removesuffix(".")
 
 
 def _what_follows(settlement: Settlement, answer: Settled) -> str:

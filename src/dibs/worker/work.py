@@ -33,7 +33,7 @@ class Stop(Enum):
     CANCELLED = "cancelled"
     LOST = "its lease is lost"
     LEAVING = "the worker leaves"
-    OVERSPENT = "it used more than its task may"
+    OVERSPENT = "it used more than it may"
 
 
 NEVER = float("inf")
@@ -49,9 +49,10 @@ class Work:
     earliest, `ends_at` when the timeout does, `slow_until` how long its provider shall be spared. `group` is the
     process group that does the work, if one does. `sanitized`: something it recorded could not be kept as it was.
     `decision`: what it decided, for its completion. `artifacts`: kept, and to be told with its end if it fails.
-    `over_limit`: the limit of its task that it is over. `members`: the others of its group (`together`); one of those
-    has its own `ending` if it was judged by itself, and calls `forget` when it is settled by itself. `span`: its span,
-    where attempts are traced. `tree`: the worktree that its agent has left and that is to be finished.
+    `over_limit`: the limit of its task, or the budget, that it is over. `members`: the others of its group
+    (`together`); one of those has its own `ending` if it was judged by itself, and calls `forget` when it is settled by
+    itself. `span`: its span, where attempts are traced. `tree`: the worktree that its agent has left and that is to be
+    finished.
     """
 
     __slots__ = (
@@ -174,8 +175,9 @@ class Work:
             self.stop_over(over)
 
     def stop_over(self, limit: str) -> None:
-        """It is over this limit of its task."""
-        self.over_limit = self.over_limit or limit
+        """It is over this limit of its task, or overdraws this budget. A limit of its own, once known, stays."""
+        if self.over_limit is None or budgets.is_shared(self.over_limit):
+            self.over_limit = limit
         self.stop(Stop.OVERSPENT)
 
     def log(self, line: str) -> None:

@@ -12,14 +12,17 @@ import contextvars
 import logging
 from collections import deque
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from dibs import settling
 from dibs.errors import Invalid, Unavailable
 from dibs.keeper import Keeper
 from dibs.requests import default_agent
 from dibs.rules import validation
+from dibs.stores.chances import Chance, wait_for_chance
+from dibs.sync import SyncQueue
 from dibs.worker import together
+from dibs.worker.bell import Bell
 from dibs.worker.context import Context
 from dibs.worker.executors import Executors
 from dibs.worker.executors.proofs import made_before
@@ -38,7 +41,7 @@ from dibs.worker.tracing import end_span, span_maker
 from dibs.worker.work import Stop, Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable
+    from collections.abc import Callable, Iterable
 
     from dibs.model.claim import Claim
     from dibs.queue import Queue
@@ -79,6 +82,9 @@ class Worker:
     ) -> None:
         if not app.handlers:
             raise Invalid("the app has no handlers; register one with @app.handler(type).", field="app")
+        given: object = queue
+        if isinstance(given, SyncQueue):
+            raise Invalid("a worker needs the queue of `await dibs.connect(…)`, not of connect_sync.", field="queue")
         self._app = app
         self._queue = queue
         self.agent = default_agent() if agent is None else validation.text(agent, "agent")
@@ -108,9 +114,9 @@ class Worker:
             raise Invalid("this worker is open already.", field="worker")
         self._loop = asyncio.get_running_loop()
         self._context = contextvars.copy_context()
-        self._stopping = asyncio.Event()
+        self._stopping = Bell()
         self._room = asyncio.Event()
-        self._changed = asyncio.Event()
+        self._changed = Bell()
         self._executors = Executors(self._queue)
         # Asked once: nobody who does not look pays for what is told of each task.
         self._tells = log.isEnabledFor(logging.INFO)
@@ -227,6 +233,8 @@ class Worker:
                     await self._poll()
                 elif await self._claim_once():
                     seen = None
+                    # What was taken begins before the next claim is prepared.
+                    await asyncio.sleep(0)
                 elif seen is None:
                     # Ask again knowing what was there before: only what comes after it is news.
                     seen = await store.news()
@@ -234,15 +242,20 @@ class Worker:
                     return
                 else:
                     self._changed.clear()
-                    waiting = store.wait_for_news(seen, min(DRAIN_POLL_S if drain else POLL_S, self._due_in))
-                    await self._first_of(waiting, self._changed if drain and self._held else self._stopping)
-                    seen = await store.news()
+                    chance = None if drain else self._chance()
+                    if chance is not None:
+                        seen = await self._wait_for_chance(chance, seen)
+                    else:
+                        waiting = store.wait_for_news(seen, min(DRAIN_POLL_S if drain else POLL_S, self._due_in))
+                        bell = self._changed if drain and self._held else self._stopping
+                        news = await bell.cuts_short(waiting)
+                        seen = seen if news is None else news
                 pause_s, away = FIRST_PAUSE_S, False
             except Unavailable as error:
                 if not away:
                     log.warning("nothing can be claimed: %s", error)
                 away = True
-                await self._first_of(asyncio.sleep(pause_s), self._stopping)
+                await self._stopping.cuts_short(asyncio.sleep(pause_s))
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
     async def _poll(self) -> None:
@@ -258,6 +271,37 @@ class Worker:
             await asyncio.wait({polling})
         if not polling.cancelled():
             polling.result()
+
+    def _chance(self) -> Chance | None:
+        """What to claim as soon as there is news; None: that must be asked for in turn, or the store does not do it."""
+        if not self._offers.are_one or wait_for_chance(self._queue.store) is None:
+            return None
+        [(types, capabilities)] = self._offers.in_turn()
+        limit = min(self._wanted(), MAX_CLAIM)
+        return self._queue.chance(self.agent, types=types, capabilities=capabilities, limit=limit, lease=self._lease_s)
+
+    async def _wait_for_chance(self, chance: Chance, seen: int) -> int | None:
+        """Wait until there is something for this worker, which is then taken; or until it should ask by itself. Which
+        news were seen before that."""
+        waits = wait_for_chance(self._queue.store)
+        assert waits is not None
+        while True:
+            try:
+                news = await self._stopping.cuts_short(waits(chance, seen, min(POLL_S, self._due_in)))
+            except BaseException:
+                self._queue.abandon(chance)
+                raise
+            claims = None if chance.taking is None else await self._queue.seized(chance)
+            if claims:
+                self._accept(claims, chance.asked)
+                # It begins before the next claim is prepared.
+                await asyncio.sleep(0)
+                return None
+            if claims is None or self._stopping.is_set():
+                return seen if news is None else news
+            self._due_in = POLL_S
+            self._note_due()
+            seen, chance = chance.seen, Chance(chance.request)
 
     async def _announce(self) -> None:
         await self._presence.announce()
@@ -287,9 +331,14 @@ class Worker:
                 found = True
                 # Whoever waited does not know when the leases began; no answer takes a sixth of one to get here.
                 self._accept(claims, max(asked, monotonic() - self._lease_s / 6) if wait_s else asked)
-            elif self._queue.due_in:
-                self._due_in = min(self._due_in, max(self._queue.due_in, SHORTEST_POLL_S))
+            else:
+                self._note_due()
         return found
+
+    def _note_due(self) -> None:
+        """When to ask again, though there is no news: of the last claim, which found nothing."""
+        if self._queue.due_in:
+            self._due_in = min(self._due_in, max(self._queue.due_in, SHORTEST_POLL_S))
 
     def _wanted(self) -> int:
         """How many tasks to claim now: the free slots, and what short handlers will have done in a moment."""
@@ -299,18 +348,6 @@ class Worker:
         if ready > self._low:
             return 0
         return self._free + ahead - ready
-
-    async def _first_of(self, waiting: Coroutine[Any, Any, Any], event: asyncio.Event) -> None:
-        """Wait for something, but no longer than until `event`."""
-        waiter = asyncio.ensure_future(waiting)
-        other = asyncio.ensure_future(event.wait())
-        try:
-            await asyncio.wait({waiter, other}, return_when=asyncio.FIRST_COMPLETED)
-            if waiter.done():
-                waiter.result()
-        finally:
-            waiter.cancel()
-            other.cancel()
 
     # Running
 

@@ -1186,6 +1186,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/reports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The types whose decision reports have fields of their own, by type. */
+        get: operations["reports_reports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/reports/{type}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Say in which fields the decision reports of a type (`*`: of every other) must say something. */
+        put: operations["set_report_reports"];
+        post?: never;
+        /** Forget the fields of a type; tasks that were added keep theirs. */
+        delete: operations["remove_report_reports"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/schedules": {
         parameters: {
             query?: never;
@@ -3436,6 +3471,14 @@ export interface components {
             after: number;
         };
         /**
+         * Report
+         * @description In which fields the decision reports of a type (`*`: of every type without its own) must say something.
+         */
+        Report: {
+            fields: string[];
+            type: string;
+        };
+        /**
          * Resolution
          * @description What was decided about a dead letter.
          * @enum {unknown}
@@ -3682,6 +3725,10 @@ export interface components {
         SetRateRequest: {
             burst?: number | null;
             rate: string | null;
+        };
+        /** SetReportRequest */
+        SetReportRequest: {
+            fields: string[];
         };
         /** SetSlotsRequest */
         SetSlotsRequest: {
@@ -7112,6 +7159,107 @@ export interface operations {
                 };
                 content: {
                     "application/json": (components["schemas"]["News"] | components["schemas"]["Refusal"])[];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            412: components["responses"]["412"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    reports_reports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The types whose decision reports have fields of their own, by type. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"][];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            412: components["responses"]["412"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    set_report_reports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                type: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetReportRequest"];
+            };
+        };
+        responses: {
+            /** @description Say in which fields the decision reports of a type (`*`: of every other) must say something. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
+                };
+            };
+            400: components["responses"]["400"];
+            401: components["responses"]["401"];
+            403: components["responses"]["403"];
+            404: components["responses"]["404"];
+            409: components["responses"]["409"];
+            412: components["responses"]["412"];
+            413: components["responses"]["413"];
+            415: components["responses"]["415"];
+            422: components["responses"]["422"];
+            429: components["responses"]["429"];
+            503: components["responses"]["503"];
+        };
+    };
+    remove_report_reports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                type: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Forget the fields of a type; tasks that were added keep theirs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Report"];
                 };
             };
             400: components["responses"]["400"];

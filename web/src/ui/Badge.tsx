@@ -15,6 +15,7 @@ import {
 import type { ReactNode } from "react";
 import styles from "./Badge.module.css";
 import { cx } from "./classes";
+import tones from "./tones.module.css";
 
 export type Tone = "gray" | "blue" | "cyan" | "violet" | "amber" | "orange" | "green" | "red";
 
@@ -31,7 +32,7 @@ export function Badge({
   children: ReactNode;
 }) {
   return (
-    <span className={cx(styles.badge, styles[tone])} title={title}>
+    <span className={cx(styles.badge, tones[tone])} title={title}>
       {icon}
       <span className={styles.text}>{children}</span>
     </span>

@@ -13,6 +13,9 @@ export const titleStore = {
   get: () => subject,
 };
 
+/** So many characters of a title do not fit beside buttons on a phone. */
+const LONG = 32;
+
 type PageProps = {
   /** Also the title of the tab, unless `tab` says another one. */
   title: ReactNode;
@@ -34,7 +37,7 @@ export function Page({ title, tab, about, actions, full, children }: PageProps) 
   return (
     <div className={cx(styles.page, full && styles.full)}>
       <header className={styles.head}>
-        <div className={styles.titles}>
+        <div className={cx(styles.titles, name.length > LONG && styles.long)}>
           <h1 className={styles.title}>{title}</h1>
           {about && <p className={styles.about}>{about}</p>}
         </div>

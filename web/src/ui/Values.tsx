@@ -37,12 +37,18 @@ function Ticking({ from }: { from: number }) {
 /** Money in USD; `unpriced`: so many calls whose price nobody knows. */
 export function Money({ usd, unpriced }: { usd: number | null | undefined; unpriced?: number }) {
   if (usd == null && !unpriced) return NONE;
+  const said = `${unpriced} without a known price`;
+  if (usd == null) {
+    return (
+      <span className="muted" title={said}>
+        unknown
+      </span>
+    );
+  }
   return (
-    <span style={{ whiteSpace: "nowrap" }} title={usd == null ? undefined : `$${usd}`}>
-      {usd == null ? "?" : money(usd)}
-      {unpriced ? (
-        <span className="muted" title={`${unpriced} without a known price`}>{` +${count(unpriced)}?`}</span>
-      ) : null}
+    <span style={{ whiteSpace: "nowrap" }} title={`$${usd}`}>
+      {money(usd)}
+      {unpriced ? <span className="muted" title={said}>{` +${count(unpriced)}?`}</span> : null}
     </span>
   );
 }

@@ -20,6 +20,7 @@ export { type Tab, Tabs } from "./Tabs";
 export { isWeb, linked, Text } from "./Text";
 export { type Toast, Toasts, toast } from "./Toasts";
 export { Tooltip, TooltipProvider } from "./Tooltip";
+export { default as tones } from "./tones.module.css";
 export { Ago, Count, Duration, Money } from "./Values";
 export { EditNumber } from "./EditNumber";
 export { Columns, Conflict, FormDialog, Notice, wrong } from "./FormDialog";

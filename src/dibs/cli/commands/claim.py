@@ -178,6 +178,7 @@ COMMANDS = {
         renew,
         about="""
 Prints `cancel` when the task was cancelled, and `exceeded max_cost` when it used more than it may: stop working on it.
+After `exceeded budget:…` complete what is done, or release it: it goes on when that budget has room again.
 """,
         example='dibs renew task_01j… --fence 1 --progress 0.5 --note "reading the sources"',
     ),

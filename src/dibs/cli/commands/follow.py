@@ -8,6 +8,7 @@ from dibs.cli import wording
 from dibs.cli.connecting import opened
 from dibs.cli.output import on_terminal, print_json, print_json_line, print_row
 from dibs.cli.parsing import Command, given, moment, whole
+from dibs.cli.piping import while_read
 from dibs.cli.render import console, hint, line
 from dibs.errors import DibsError, Invalid
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from dibs.sync import SyncQueue
 
 SHOWN_AT_FIRST = 20
+ROOMY = 66
+"""Columns of a terminal in which an event's type and its task stand below those of others."""
 
 
 class TimedOut(DibsError):
@@ -42,7 +45,7 @@ def tail(args: Namespace) -> int:
     if after is not None and after < 0:
         raise Invalid("after must be 0 or more", field="after")
     types = tuple(given(args, "types").get("types", ()))
-    with opened(args) as queue:
+    with opened(args) as queue, while_read():
         if after is None:
             after = _end(queue) - SHOWN_AT_FIRST if args.follow and on_terminal() else 0
         surface = console() if on_terminal() and not args.json else None
@@ -86,10 +89,12 @@ def _print_event(event: Event, surface: Console | None, *, as_json: bool) -> Non
     status = event.type.partition(".")[2]
     style = wording.STYLES.get(status, "")
     clock = event.at.astimezone().strftime("%H:%M:%S")
+    # Where the columns do not fit, the id is worth more than they are: it is what one copies.
+    gap, wide = ("  ", 19) if surface.width >= ROOMY else (" ", 0)
     surface.print(
         line(
-            (f"{clock}  ", "bright_black"),
-            (f"{event.type:<19}  ", style),
+            (f"{clock}{gap}", "bright_black"),
+            (f"{event.type:<{wide}}{gap}", style),
             (subject, ""),
             (f"  {about}", "bright_black"),
         ),

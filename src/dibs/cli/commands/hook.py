@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from dibs.cli.connecting import looked_into, opened
-from dibs.cli.output import on_terminal, print_json, print_row
+from dibs.cli.output import on_terminal, print_json
 from dibs.cli.parsing import Command, given, listed, moment, whole
 
 if TYPE_CHECKING:
@@ -188,10 +188,30 @@ def _told(args: Namespace, hook: Hook) -> int:
     if args.json:
         print_json(hook)
         return 0
-    from msgspec import to_builtins
+    from dibs.cli.commands.look import when
+    from dibs.cli.render import print_facts
 
-    for name, value in to_builtins(hook).items():
-        print_row((name, ",".join(value) if isinstance(value, list) else value))
+    instant = when()
+    print_facts(
+        (
+            ("name", hook.name),
+            ("id", hook.id),
+            ("kind", hook.kind),
+            ("url", hook.url),
+            ("events", ",".join(hook.events)),
+            *((only, getattr(hook, only) or "") for only in ("task", "dag", "agent", "source")),
+            ("status", hook.status),
+            ("told up to", str(hook.seq)),
+            ("attempts", str(hook.attempts or "")),
+            ("failing since", instant(hook.failing_since)),
+            ("tried again", instant(hook.next_at)),
+            ("error", hook.error or ""),
+            ("disabled", instant(hook.disabled_at)),
+            ("old secret until", instant(hook.old_secret_until)),
+            ("created", instant(hook.created_at)),
+            ("secret", hook.secret or ""),
+        )
+    )
     if hook.secret is not None and on_terminal():
         from dibs.cli.render import hint
 
@@ -203,8 +223,11 @@ def _show_deliveries(args: Namespace, found: list[Delivery], *, alone: bool = Fa
     if args.json:
         print_json(found[0] if alone else found)
         return
-    from dibs.cli.render import Column, print_table
+    from dibs.cli.render import Column, hint, print_table
 
+    if not found and on_terminal():
+        hint("Nothing was sent yet. `dibs hook test NAME` sends a test message, where `dibs up` runs.")
+        return
     columns = (
         Column("AT"),
         Column("SEQ", right=True),

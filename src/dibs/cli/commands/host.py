@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from dibs.cli.parsing import Command, given, listed, moment, whole
-from dibs.errors import Invalid
+from dibs.errors import DibsError, Invalid
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -65,19 +65,26 @@ def run(args: Namespace) -> int:
         raise Invalid(f"--{field} says something about worktrees; add --worktree.", field=field)
     app = command_app(args.types, args.program, **options)
     if "preset" in args:
-        _must_be_there(args.preset)
+        from dibs.presets import find
+
+        _must_be_there(find(args.preset).program, "preset")
+    elif "{" not in args.program[0] and not ("worktree" in args and "/" in args.program[0]):
+        # What is only in a worktree, or told by the task, cannot be looked for here.
+        _must_be_there(args.program[0], "command")
     return _work(args, app)
 
 
-def _must_be_there(preset: str) -> None:
-    """Who has not installed a program should hear of it now, and not from every task."""
+def _must_be_there(program: str, field: str) -> None:
+    """Who misspelt a program, or has not installed it, should hear of it now, and not from every task."""
+    import os
     from shutil import which
 
-    from dibs.presets import find
-
-    program = find(preset).program
-    if which(program) is None:
-        raise Invalid(f"{program} is not installed here, or not on the PATH.", field="preset")
+    if which(program) is not None:
+        return
+    if "/" in program and os.path.isfile(program):
+        raise Invalid(f"{program} may not be run: `chmod +x` it, or write what runs it in front of it.", field=field)
+    place = "there is none at that path" if "/" in program else "it is not installed here, or not on the PATH"
+    raise Invalid(f"{program} cannot be run: {place}.", field=field)
 
 
 def load_app(where: str) -> App:
@@ -96,15 +103,37 @@ def load_app(where: str) -> App:
     except ModuleNotFoundError as error:
         # A module that is there but imports one that is not must say so itself.
         if error.name is None or not f"{module_name}.".startswith(f"{error.name}."):
-            raise
+            raise _broken(module_name, error) from error
         raise Invalid(f"app: there is no module {error.name!r} here or on the Python path", field="app") from None
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
+        if module_name.strip("."):
+            raise _broken(module_name, error) from error
         raise Invalid(f"{module_name!r} is not the name of a module", field="app") from None
+    except Exception as error:
+        raise _broken(module_name, error) from error
     app = getattr(module, name, None)
     if not isinstance(app, App):
         found = "nothing" if app is None else f"a {type(app).__name__}"
-        raise Invalid(f"{where} is {found}, not a dibs.App", field="app")
+        apps = [f"{module_name}:{each}" for each, value in vars(module).items() if isinstance(value, App)]
+        instead = f"; {' and '.join(apps)} {'is' if len(apps) == 1 else 'are'}" if apps else ""
+        raise Invalid(f"{where} is {found}, not a dibs.App{instead}", field="app")
     return app
+
+
+def _broken(module_name: str, error: Exception) -> Exception:
+    """What is wrong with a module of the user's own, and in which of its lines."""
+    import os
+    import traceback
+
+    if os.environ.get("DIBS_DEBUG"):
+        return error
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if os.path.abspath(frame.filename).startswith(os.path.join(os.getcwd(), ""))]
+    line = f" ({own[-1].filename}, line {own[-1].lineno})" if own else ""
+    said = f"{type(error).__name__}: {error}".rstrip(".: ")
+    return DibsError(
+        f"{module_name} cannot be imported: {said}{line}. DIBS_DEBUG=1 shows all of it.", code="unexpected"
+    )
 
 
 def _work(args: Namespace, app: App) -> int:

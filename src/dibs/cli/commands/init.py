@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from dibs.cli.output import print_json, print_row
 from dibs.cli.parsing import Command
+from dibs.cli.render import hint
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -68,6 +69,10 @@ def _tell(args: Namespace, root: str, changes: list[Change], dry: bool) -> None:
         print_row((change.change, change.path))
     if not changes:
         print("nothing of dibs is here")
+    if dry:
+        hint("Nothing was changed: this is what would be.", always=True)
+    elif "remove" not in args:
+        hint('Next: dibs add code "What is to be done", and an agent: dibs run --preset claude --type code')
 
 
 def prime_arguments(parser: ArgumentParser) -> None:

@@ -17,7 +17,7 @@ SERVER = "http://127.0.0.1:3427"
 
 def arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add("--role", metavar="R", help="what it may do: viewer, orchestrator or admin (default)")
+    add("--role", metavar="R", help="what it may do: viewer, agent, orchestrator or admin (default)")
     add("--name", metavar="N", help="who it is; default: you")
     add("--valid", metavar="T", type=moment, help="how long the link is good; default 10m")
     add("--lasts", metavar="T", type=moment, help="how long one stays logged in; default 7d")

@@ -28,6 +28,8 @@ def doctor(args: Namespace) -> int:
     try:
         report = _examine(args)
     except Unavailable as error:
+        from dibs.pricing import Prices
+
         report = {
             "url": args.url,
             "version": None,
@@ -35,7 +37,7 @@ def doctor(args: Namespace) -> int:
             "warnings": [],
             "lanes": 0,
             "agents": [],
-            "prices": [],
+            "prices": Prices().versions,
             "large_values": None,
         }
     sound = not report["findings"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from dibs.cli.connecting import opened
 from dibs.cli.output import clean, print_json_line
 from dibs.cli.parsing import Command, given, whole
+from dibs.cli.piping import while_read
 
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
@@ -32,7 +33,7 @@ def transcript(args: Namespace) -> int:
         raise Invalid("--fence chooses among transcripts; add --raw.", field="fence")
     if "raw" in args and "follow" in args:
         raise Invalid("--raw is of an attempt that has ended; leave --follow out.", field="follow")
-    with opened(args) as queue:
+    with opened(args) as queue, while_read():
         task = queue.get(args.id)
         if "raw" in args:
             return _raw(queue, task, given(args, "fence").get("fence"))

@@ -92,6 +92,12 @@ def _checked(options: dict[str, Any]) -> dict[str, Any]:
         options["smtp"] = os.environ["DIBS_SMTP"]
     if str(options.get("host") or "").startswith(("http:", "https:")):
         raise Invalid("host must be an address such as 127.0.0.1, without http://.", field="host")
+    for name in options.get("allow_hosts", ()):
+        if "/" in name:
+            raise Invalid(
+                f"allow_hosts must be names such as queue.example.com, without http://, not {name!r:.80}.",
+                field="allow_hosts",
+            )
     return options
 
 

@@ -352,13 +352,14 @@ def _named(state: State, project: str, scopes: Sequence[str]) -> Iterator[tuple[
 
 
 def _wanted(record: Record, unit: str, budget: BudgetRecord) -> int:
-    return rules.reserve(unit, _allowance(record), budget.default_reserve)
+    return rules.reserve(unit, _allowance(record), budget.default_reserve, budget.limit)
 
 
 def _allowance(record: Record) -> rules.Allowance:
     spec = record.spec
     spent = rules.Usage(record.cost_usd, record.tokens_in, record.tokens_out, record.turns)
-    return rules.Allowance(spec.max_cost, spec.max_tokens, spec.max_turns, record.timeout_s, spent)
+    stopped = record.reason == rules.EXCEEDED
+    return rules.Allowance(spec.max_cost, spec.max_tokens, spec.max_turns, record.timeout_s, spent, stopped)
 
 
 def _shown(state: State, name: Name, budget: BudgetRecord) -> Budget:

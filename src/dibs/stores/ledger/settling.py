@@ -192,14 +192,14 @@ def _end_claim(state: State, record: Record, settlement: Settlement, number: int
 
 
 def _keep_results(record: Record, settlement: Settlement) -> None:
-    """Output and decision of the work; error and reason of the last failure; exit code of either."""
+    """Output and decision of the work; error and reason of the last failure or stop; exit code of either."""
     if settlement.concludes:
         validating.keep_results(record, settlement)
         return
     if settlement.next is Status.COMPLETED:
         record.error = record.reason = None
         record.exit_code = settlement.exit_code
-    elif settlement.outcome in FAILURES:
+    elif settlement.outcome in FAILURES or settlement.error is not None:
         record.error = settlement.error
         record.reason = settlement.reason
         record.exit_code = settlement.exit_code
@@ -211,7 +211,7 @@ def _keep_results(record: Record, settlement: Settlement) -> None:
 
 def _move_on(state: State, record: Record, settlement: Settlement, agent: str | None) -> None:
     """Where the task goes, and the one event that carries what a later memory of this attempt needs."""
-    reason, memory = settlement.reason, settlement.memory
+    reason, memory = settlement.next_reason, settlement.memory
     if settlement.next is Status.COMPLETED:
         record.completed_at = state.now
         state.move(record, Status.COMPLETED)

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 from dibs.stores.postgres import opening
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from dibs.stores.postgres.engine import Engine
 
 LONG_S = 60
+LONG_BACKLOG = 100_000
 _SHOWN = 20
 _HELD = "('claimed', 'running')"
 _FINAL = "('completed', 'dead_lettered', 'cancelled')"
@@ -176,7 +179,7 @@ _NAME = re.compile(r"dibs\.(\w+)")
 _CIRCUMSTANCES = """
 SELECT
     current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_page_writes,
-    current_setting('synchronous_commit') AS synchronous_commit,
+    current_setting('synchronous_commit') AS synchronous_commit, current_setting('wal_compression') AS wal_compression,
     current_setting('autovacuum') AS autovacuum, current_setting('track_counts') AS track_counts,
     ARRAY(
         SELECT c.relname::text FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
@@ -209,7 +212,7 @@ async def advise(engine: Engine) -> list[str]:
     """What endangers or slows down this store, and what to do about it."""
     found = await engine.row(_CIRCUMSTANCES, engine.schema)
     assert found is not None
-    advice = _durability(found) + _vacuum(found, engine.schema)
+    advice = _durability(found) + _vacuum(found, engine.schema) + with_a_long_backlog(found)
     advice.extend(held_up_by(row) for row in await engine.fetch(old_snapshots(LONG_S)))
     advice.extend(
         f"The prepared transaction {row['gid']} of {row['role']} was never ended, so that dead rows pile up and claims"
@@ -305,6 +308,18 @@ def _vacuum(found: Any, schema: str) -> list[str]:
             f" what holds old snapshots, then VACUUM {schema}.work."
         )
     return advice
+
+
+def with_a_long_backlog(found: Mapping[str, Any]) -> list[str]:
+    """Tasks of a long backlog lie all over their table, so that a claim touches as many pages as it takes tasks."""
+    live = found["live"] or 0
+    if live < LONG_BACKLOG or found["wal_compression"] != "off":
+        return []
+    return [
+        f"{live:,} tasks wait or run. After each checkpoint every page that a claim touches goes to the server's log"
+        " as a whole, which slows down claims from many lanes: set wal_compression to lz4 (or on, where the server"
+        " knows no lz4)."
+    ]
 
 
 def old_snapshots(seconds: int) -> str:

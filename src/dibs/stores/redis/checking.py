@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from dibs.model.ids import alone_in, dag_of
-from dibs.model.status import ENDED_BADLY
+from dibs.model.status import ENDED_BADLY, Status
 from dibs.stores.redis import boxes, layout, short, stream
 from dibs.stores.redis.tables import as_dict
 from dibs.stores.redis.tasks import cost_fields
@@ -152,7 +152,11 @@ class Look:
                     yield f"Task {task_id} stands in {name} at {there[member]!r}, not at {float(here[member])!r}."
 
     def counts(self) -> Iterator[str]:
-        right = Counter((each.spec.project, each.spec.type, each.status.value) for each in self._tasks.values())
+        right = Counter(
+            (each.spec.project, each.spec.type, each.status.value)
+            for each in self._tasks.values()
+            if each.status is not Status.READY
+        )
         told: Counter[tuple[str, str, str]] = Counter()
         for field, count in as_dict(self._reader.ask("HGETALL", self._keys.counts)).items():
             told[msgspec.json.decode(field, type=tuple[str, str, str])] = int(count)

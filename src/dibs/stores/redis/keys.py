@@ -70,7 +70,8 @@ class Keys:
 
         self.counts = prefix + "counts"
         self.costs = prefix + "costs"
-        """Hashes: how many tasks there are by project, type and status; what they cost. They follow the tasks."""
+        """Hashes: how many tasks there are by project, type and status, but for those that are ready: their lanes have
+        them; what they cost. They follow the tasks."""
 
         self.events = prefix + "events"
         """Stream: the outbox; ids are `SEQ-0`. As long as retention."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
     Look = Callable[[Callable[[Any], Any]], Any]
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Arguments = list[str | bytes | int | float]
 
 MOST_AT_ONCE = 1000
@@ -68,6 +68,17 @@ class Way(Struct):
     """Whether nothing but what is due in these lanes can change that they are empty."""
 
 
+class Kind(Struct):
+    """What tasks of a kind have in common, as scripts are told."""
+
+    of: object
+    """The kind of their drafts."""
+    told: tuple[bytes, ...]
+    """The last arguments of `add.lua`."""
+    packed: bytes
+    """The same for `add_many.lua`."""
+
+
 class Gates(Struct):
     """What is known of a namespace, as of a version."""
 
@@ -77,30 +88,29 @@ class Gates(Struct):
     completes: bool = False
     """Whether completing says nothing to breakers, providers and budgets."""
     ways: dict[Any, Way] = field(default_factory=dict)
-    kinds: dict[int, tuple[object, bytes]] = field(default_factory=dict)
-    """Kinds of tasks as `add.lua` takes them, by the id of a draft's kind: that is kept here, so it stays its id."""
+    kinds: dict[int, Kind] = field(default_factory=dict)
+    """By the id of a draft's kind: that is kept here, so it stays its id."""
 
     def way(self, request: ClaimRequest, now: int) -> Way | None:
         """What an agent may claim from, if that is known."""
         way = self.ways.get(_asker(request))
         return None if way is None or way.until <= now else way
 
-    def kind(self, draft: Draft) -> bytes | None:
+    def kind(self, draft: Draft) -> Kind | None:
         """What tasks of a kind have in common; None: their lane is not known."""
         known = self.kinds.get(id(draft.kind))
         if known is not None:
-            return known[1]
+            return known
         number = self.numbers.get(draft.lane)
         if number is None:
             return None
-        packed = packed_values(_kind(draft, number))
         if len(self.kinds) >= MOST_KNOWN:
             self.kinds.clear()
-        self.kinds[id(draft.kind)] = (draft.kind, packed)
-        return packed
+        known = self.kinds[id(draft.kind)] = _kind(draft, number)
+        return known
 
 
-class Errand(Struct, Generic[T]):
+class Errand(Struct, Generic[T_co]):
     """Something for a script to do."""
 
     script: str
@@ -108,10 +118,12 @@ class Errand(Struct, Generic[T]):
     """What to tell the script, with what is known; None: too little is."""
     prepare: Callable[[], None]
     """Find out more."""
-    read: Callable[[list[Any]], T | None]
+    read: Callable[[list[Any]], T_co | None]
     """What its reply means; None: the ledger must do it."""
     was_said: bool = False
     """Whether the script may have run, and its answer was lost."""
+    until: int = NEVER
+    """Until when it may be told what its arguments were the last time."""
 
 
 class Quick:
@@ -124,7 +136,7 @@ class Quick:
         self._keys = keys
         self._step = step
         self._look = look
-        self._now = now
+        self.now = now
         self._fake = fake
         self._gates = Gates()
         self._heard: dict[bytes, int] = {}
@@ -134,6 +146,8 @@ class Quick:
 
     def adding(self, drafts: list[Draft]) -> Errand[Inserted] | None:
         """Add tasks that are ready at once: all, or none."""
+        if len(drafts) == 1:
+            return self._adding_one(drafts) if _is_usual(drafts[0]) else None
         if len(drafts) > MOST_AT_ONCE or not all(map(_is_usual, drafts)):
             return None
 
@@ -147,12 +161,27 @@ class Quick:
                     kind = gates.kind(draft)
                     if kind is None:
                         return None
-                    kinds.append(kind)
+                    kinds.append(kind.packed)
                     place = places[id(draft.kind)] = len(kinds)
                 task = draft.task
                 tasks += (task.id, place, bare_spec_of(draft), bytes(draft.payload))
             return [array(kinds), msgspec.json.encode([draft.task.id for draft in drafts]), *tasks]
 
+        return self._errand_to_add("add_many", arguments, drafts)
+
+    def _adding_one(self, drafts: list[Draft]) -> Errand[Inserted]:
+        """What most adds are: the arguments that its kind has are remembered as they are sent."""
+        [draft] = drafts
+
+        def arguments(gates: Gates) -> Arguments | None:
+            kind = gates.kind(draft)
+            return None if kind is None else [draft.task.id, bare_spec_of(draft), draft.payload, *kind.told]
+
+        return self._errand_to_add("add", arguments, drafts)
+
+    def _errand_to_add(
+        self, script: str, arguments: Callable[[Gates], Arguments | None], drafts: list[Draft]
+    ) -> Errand[Inserted]:
         def read(reply: list[Any]) -> Inserted:
             return Inserted(tasks=snapshots(drafts, int(reply[1])), existing=[False] * len(drafts))
 
@@ -160,7 +189,7 @@ class Quick:
             self._open_lanes(drafts)
             self._learn()
 
-        return Errand("add", arguments, prepare, read)
+        return Errand(script, arguments, prepare, read)
 
     def _open_lanes(self, drafts: list[Draft]) -> None:
         """Give lanes that are new their numbers."""
@@ -180,11 +209,11 @@ class Quick:
         knows_next = False
 
         def arguments(gates: Gates) -> Arguments | None:
-            way = gates.way(request, self._now())
+            way = gates.way(request, self.now())
             if way is None or not way.lanes:
                 return None
             nonlocal knows_next
-            knows_next = way.knows_next
+            knows_next, errand.until = way.knows_next, way.until
             models.update((number, model) for number, _, model, _ in way.lanes)
             parts = [part for lane in way.lanes for part in lane]
             start = "1" if request.start else ""
@@ -204,12 +233,13 @@ class Quick:
         def prepare() -> None:
             self._learn_once()
             gates = self._gates
-            if gates.way(request, self._now()) is None:
+            if gates.way(request, self.now()) is None:
                 if len(gates.ways) >= MOST_KNOWN:
                     gates.ways.clear()
                 gates.ways[_asker(request)] = self._step(lambda state: _heard(state, request))
 
-        return Errand("claim", arguments, prepare, read)
+        errand = Errand("claim", arguments, prepare, read)
+        return errand
 
     def _claimed_before(self, request: ClaimRequest, taken: bytes) -> Claimed:
         """What a claim took whose answer was lost on the way."""
@@ -243,7 +273,7 @@ class Quick:
 
     def _hear(self, renewals: Sequence[Renewal], agents: Sequence[bytes]) -> None:
         """Write down who was heard of, as often as that is worth writing."""
-        now = self._now()
+        now = self.now()
         late = {
             agent: renewal.task_id
             for agent, renewal in zip(agents, renewals, strict=True)
@@ -289,7 +319,7 @@ class Quick:
 
     # Running them
 
-    def run(self, errand: Errand[T] | None) -> T | None:
+    def run(self, errand: Errand[T_co] | None) -> T_co | None:
         """Let the script do it, when it is told enough."""
         if errand is None:
             return None
@@ -321,7 +351,7 @@ class Quick:
                 time.sleep(0.0005)
                 busy_s += 0.0005
 
-    def _say(self, line: Line, errand: Errand[T], version: bytes, given: Arguments) -> list[Any]:
+    def _say(self, line: Line, errand: Errand[T_co], version: bytes, given: Arguments) -> list[Any]:
         arguments = self._told(errand, version, given)
         errand.was_said = True
         reply: list[Any] = line.call(script(errand.script), [self._keys.meta], arguments)
@@ -330,7 +360,7 @@ class Quick:
             self._engine.confirm(line)
         return reply
 
-    def message(self, errand: Errand[T]) -> tuple[str | bytes | int | float, ...] | None:
+    def message(self, errand: Errand[T_co]) -> tuple[str | bytes | int | float, ...] | None:
         """The command that runs the script, for somebody else to send; None: more must be known for that."""
         gates = self._gates
         given = errand.arguments(gates)
@@ -338,8 +368,8 @@ class Quick:
             return None
         return ("EVALSHA", script(errand.script).digest, 1, self._keys.meta, *self._told(errand, gates.version, given))
 
-    def _told(self, errand: Errand[T], version: bytes, given: Arguments) -> Arguments:
-        return [self._now() if self._fake else "", version, "1" if errand.was_said else "", *given]
+    def _told(self, errand: Errand[T_co], version: bytes, given: Arguments) -> Arguments:
+        return [self.now() if self._fake else "", version, "1" if errand.was_said else "", *given]
 
     def _learn_once(self) -> None:
         if self._gates.version == UNKNOWN:
@@ -405,8 +435,7 @@ def _is_usual(draft: Draft) -> bool:
     return usual and not large.is_mark(draft.payload)
 
 
-def _kind(draft: Draft, lane: int) -> list[Any]:
-    """What tasks of a kind have in common, as `add.lua` takes it."""
+def _kind(draft: Draft, lane: int) -> Kind:
     task = draft.task
     also: list[str | bytes | float] = []
     if task.priority != 50.0:
@@ -417,8 +446,14 @@ def _kind(draft: Draft, lane: int) -> list[Any]:
         also += ("depth", str(task.depth))
     if task.expects is not None:
         also += ("expects", msgspec.json.encode(task.expects))
-    kind = layout.kind_of(task.project, task.type)
-    return [str(lane), draft.lane.boost, task.priority, kind, *([packed_values(also)] if also else ())]
+    number, boost, rest = b"%d" % lane, draft.lane.boost, [layout.kind_of(task.project, task.type)]
+    if also:
+        rest.append(packed_values(also))
+    return Kind(
+        of=draft.kind,
+        told=(number, repr(boost).encode(), repr(task.priority).encode(), *rest),
+        packed=packed_values([number, boost, task.priority, *rest]),
+    )
 
 
 def _only_renews(renewal: Renewal) -> bool:

@@ -8,7 +8,7 @@ from hashlib import sha1
 
 from msgspec import Struct
 
-QUICK = frozenset({"add", "claim", "renew", "settle"})
+WITH_COMMON = frozenset({"add_many", "claim", "renew", "settle"})
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "scripts")
 
@@ -23,8 +23,8 @@ class Script(Struct, frozen=True):
 
 @cache
 def script(name: str) -> Script:
-    """The script of this name; before a quick one stands what these have in common."""
-    text = _text("common") + _text(name) if name in QUICK else _text(name)
+    """The script of this name; before most of the quick ones stands what these have in common."""
+    text = _text("common") + _text(name) if name in WITH_COMMON else _text(name)
     return Script(name, text, sha1(text.encode(), usedforsecurity=False).hexdigest())
 
 

@@ -27,11 +27,12 @@ from dibs.stores.redis.working import Working
 from dibs.stores.values import Inserted, Insertion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from concurrent.futures import ThreadPoolExecutor
 
     from dibs.errors import DibsError
     from dibs.model.claim import News, Settled
+    from dibs.stores.chances import Chance
     from dibs.stores.ledger.state import State
     from dibs.stores.redis.engine import Line
     from dibs.stores.redis.flying import Flights
@@ -80,7 +81,7 @@ class RedisStore(LedgerStore):
         if not self._blocking and self._address.is_plain:
             from dibs.stores.redis.flying import Flights
 
-            self._flights = Flights(self._engine, self._quick, self._keys)
+            self._flights = Flights(self._engine, self._quick, self._keys, self._otherwise)
 
     def _connect(self) -> None:
         self._engine.connect()
@@ -218,7 +219,8 @@ class RedisStore(LedgerStore):
             return await super().insert(insertion, connection)
         if len(insertion.drafts) > MOST_AT_ONCE:
             return await self._do(lambda: self._insert(insertion.drafts))
-        found = await self._quickly(self._quick.adding(insertion.drafts))
+        errand = self._quick.adding(insertion.drafts)
+        found = None if errand is None else await self._quickly(errand)
         return await super().insert(insertion) if found is None else found
 
     def _insert(self, drafts: list[Draft]) -> Inserted:
@@ -234,7 +236,8 @@ class RedisStore(LedgerStore):
         return inserted
 
     async def claim(self, request: ClaimRequest) -> Claimed:
-        found = await self._quickly(self._quick.claiming(request))
+        errand = self._quick.claiming(request)
+        found = None if errand is None else await self._quickly(errand)
         return await super().claim(request) if found is None else found
 
     async def renew(self, renewals: Sequence[Renewal]) -> list[News | DibsError]:
@@ -242,21 +245,20 @@ class RedisStore(LedgerStore):
         return await super().renew(renewals) if found is None else found
 
     async def settle(self, settlements: Sequence[Settlement]) -> list[Settled | DibsError]:
-        found = await self._quickly(self._quick.completing(settlements))
+        errand = self._quick.completing(settlements)
+        found = None if errand is None else await self._quickly(errand)
         if found is None:
             return await super().settle(settlements)
         left = [settlement for settlement, answer in zip(settlements, found, strict=True) if answer is None]
         others = iter(await super().settle(left) if left else ())
         return [next(others) if answer is None else answer for answer in found]
 
-    async def _quickly(self, errand: Errand[T] | None) -> T | None:
+    def _quickly(self, errand: Errand[T]) -> Awaitable[T | None]:
         """Done by a script; None: the ledger must do it."""
-        if errand is None:
-            return None
-        if self._flights is not None:
-            found = await self._flights.run(errand)
-            if found is not None:
-                return found
+        return self._otherwise(errand) if self._flights is None else self._flights.run(errand)
+
+    async def _otherwise(self, errand: Errand[T]) -> T | None:
+        """The same, by somebody who has patience."""
         return await self._do(lambda: self._quick.run(errand))
 
     # Time
@@ -299,6 +301,14 @@ class RedisStore(LedgerStore):
 
     def _news(self) -> int:
         return int(self._engine.run(lambda line: line.send([("HGET", self._keys.meta, "version")])[0]) or 0)
+
+    async def wait_for_chance(self, chance: Chance, since: int, timeout_s: float) -> int:
+        """As `wait_for_news`, and the claim is sent before whoever waits is woken (`stores.chances`)."""
+        until = time.monotonic() + timeout_s
+        heard = None if self._flights is None else await self._flights.wait_for_news(since, until, chance)
+        if heard is None and chance.taking is None:
+            return await self.wait_for_news(since, until - time.monotonic())
+        return since if heard is None else heard
 
     async def wait_for_news(self, since: int, timeout_s: float) -> int:
         until = time.monotonic() + timeout_s

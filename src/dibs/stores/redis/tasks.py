@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from dibs.model.status import Status
 from dibs.stores.ledger.records import Inquiry, Record
 from dibs.stores.redis import layout, short
 from dibs.stores.redis.derived import Derived
@@ -109,7 +110,8 @@ class Tasks(Derived[str, Record]):
             yield from self._moves(was, record)
             for sign, each in ((-1, was), (1, record)):
                 if each is not None:
-                    counts[each.spec.project, each.spec.type, each.status.value] += sign
+                    if each.status is not Status.READY:
+                        counts[each.spec.project, each.spec.type, each.status.value] += sign
                     if each.cost_usd is not None:
                         costs[each.spec.project] = costs.get(each.spec.project, 0.0) + sign * each.cost_usd
                         known[each.spec.project] += sign

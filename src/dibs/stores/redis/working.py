@@ -1,49 +1,44 @@
 """The state that a step works on: what it asks for is brought in from Redis, what it changes is written back at once.
 
-`layout` says how things are kept, `keys` where. At the end `changes` has every command that makes Redis what this
+`layout` says how things are kept, `keys` where; `finding` how tasks are found, `counting` how many there are, `outbox`
+what was told. Here is what a step changes: at the end `changes` has every command that makes Redis what this
 state has become; `commit.lua` runs them if nothing else was committed meanwhile.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import msgspec
 
 from dibs.model.escalation import Rung
 from dibs.model.ids import alone_in
-from dibs.model.status import ENDED_BADLY, Status
-from dibs.rules import priority, questions
+from dibs.model.status import ENDED_BADLY
 from dibs.rules.breaker import Override
 from dibs.rules.breaker import Record as Breaker
 from dibs.rules.closing import Pause
 from dibs.rules.providers import Backoff
 from dibs.rules.rates import Rate
-from dibs.stores.ledger.records import Census, Edge, Inquiry, Record
-from dibs.stores.ledger.state import State
-from dibs.stores.redis import boxes, layout, short, stream
+from dibs.stores.redis import boxes, counting, layout
 from dibs.stores.redis.agents import Agents
 from dibs.stores.redis.claims import Claims
 from dibs.stores.redis.documents import Documents
 from dibs.stores.redis.edges import EdgeLists, Edges, drop
 from dibs.stores.redis.families import Children, Members
+from dibs.stores.redis.finding import Finding, Name
 from dibs.stores.redis.lanes import Groups, Lanes, Ranks
-from dibs.stores.redis.orders import SortedSet
+from dibs.stores.redis.outbox import Outbox
 from dibs.stores.redis.tables import Marks, Shelf, Table, as_dict, differences
-from dibs.stores.redis.tasks import AHEAD, Inquiries, Numbered, Tasks, cost_fields
+from dibs.stores.redis.tasks import Inquiries, Numbered, Tasks
 from dibs.stores.standing import Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from dibs.model.event import Event
-    from dibs.stores.ledger.records import BudgetRecord, DagRecord, LockRecord
+    from dibs.stores.ledger.records import BudgetRecord, Census, DagRecord, Edge, LockRecord, Record
     from dibs.stores.redis.keys import Keys
     from dibs.stores.redis.reading import Command, Reader
-    from dibs.stores.values import Document, LaneKey
-
-Name = tuple[str, str]
 
 KNOWN_US = 60_000_000
 """For how long a write is known, as scripts forget it."""
@@ -60,14 +55,12 @@ class _Kept(Protocol):
 P = TypeVar("P", bound=_Kept)
 
 
-class Working(State):
+class Working(Finding):
     """Everything a namespace knows, as far as one step looks at it. `moves`: it is to change something."""
 
     def __init__(self, reader: Reader, keys: Keys, now: int, *, moves: bool = False) -> None:
-        super().__init__(lambda: now)
+        super().__init__(reader, keys, lambda: now)
         self.moves = moves
-        self.reader = reader
-        self.where = keys
         self._meta = as_dict(reader.ask("HGETALL", keys.meta))
         self._meta_before = dict(self._meta)
         self.last_number = self._counter(b"number")
@@ -78,14 +71,9 @@ class Working(State):
         kept = self._meta.get(b"standing")
         self.standing = Standing() if kept is None else msgspec.json.decode(kept, type=Standing)
         self._stood = self.standing
-        self._told: list[tuple[Event, bytes | None]] = []
-        self._trimmed_to: int | None = None
+        self._outbox = Outbox(reader, keys.events)
         self._outdated: list[bytes] = []
 
-        self._ids: dict[int, str] = {}
-        self._lanes_met: dict[int, int] = {}
-        self._rows: dict[str, list[str]] = {}
-        self._orders: dict[str, SortedSet] = {}
         self._filed: dict[int, dict[str, float]] = {}
         self.due, self.leases = self.order("due"), self.order("leases")
         self.stopping, self.deadlines = self.order("stopping"), self.order("deadlines")
@@ -163,142 +151,10 @@ class Working(State):
         self._meta[b"mark"] = b"%d" % mark
         return mark
 
-    # Looking for more than one
-
-    def will_read(self, *, tasks: Iterable[str] = (), lanes: Iterable[LaneKey] = ()) -> None:
-        self.reader.ask_all([self.lane_order(lane).first_portion() for lane in lanes])
-        self.tasks.expect(list(tasks))
-
-    def order(self, name: str) -> SortedSet:
-        if name not in self._orders:
-            self._orders[name] = SortedSet(self.reader, self.where.order(name), self._met)
-        return self._orders[name]
-
-    def lane_order(self, lane: LaneKey) -> SortedSet:
-        return self.order(f"lane:{self.lane_ids[lane]}")
-
-    def _met(self, members: list[bytes]) -> list[int]:
-        """The numbers of tasks that stand in an order."""
-        found = [layout.number_and_id(member) for member in members]
-        self._lanes_met.update(
-            (number, layout.lane_of(member)) for (number, _), member in zip(found, members, strict=True)
-        )
-        self.met(found)
-        return [number for number, _ in found]
-
-    def met(self, found: list[tuple[int, str]]) -> None:
-        """These tasks were seen, in this order."""
-        self._ids.update(found)
-        self.stand_in_a_row([task_id for _, task_id in found])
-
-    def stand_in_a_row(self, ids: list[str]) -> None:
-        """Whoever looks at one of these will look at the next."""
-        for start in range(0, len(ids), AHEAD):
-            row = ids[start : start + AHEAD]
-            for task_id in row:
-                self._rows.setdefault(task_id, row)
-
-    def row_of(self, task_id: str) -> list[str]:
-        """A task, and those that are looked at after it."""
-        row = self._rows.get(task_id, [task_id])
-        return row[row.index(task_id) :]
-
-    def id_of(self, number: int) -> str | None:
-        if number not in self._ids:
-            found = self.reader.ask("ZRANGEBYSCORE", self.where.all, number, number)
-            if not found:
-                return None
-            self._ids[number] = found[0].decode()
-        return self._ids[number]
-
-    def _in_order(self, name: str) -> list[Record]:
-        return [self.numbered[number] for number in self.order(name).numbers()]
-
-    def newest_first(self, before: float) -> Iterator[Record]:
-        top = "+inf" if before == float("inf") else f"({before:.0f}"
-        while True:
-            found = self.reader.ask("ZREVRANGEBYSCORE", self.where.all, top, "-inf", "WITHSCORES", "LIMIT", 0, AHEAD)
-            rows = [(int(number), task_id.decode()) for task_id, number in zip(found[::2], found[1::2], strict=True)]
-            self.met(rows)
-            for _, task_id in rows:
-                yield self.tasks[task_id]
-            if len(rows) < AHEAD:
-                return
-            top = f"({rows[-1][0]}"
-
-    def occupied(self) -> list[Record]:
-        return self._in_order("leases") + self._in_order("stopping")
-
-    def held_in(self, project: str) -> dict[str, list[str]]:
-        numbers = sorted(self.order("leases").numbers())
-        ids = [self._ids[number] for number in numbers]
-        rows = self.reader.ask_all([("HMGET", self.where.task(task_id), *short.HOLDING) for task_id in ids])
-        held: dict[str, list[str]] = {}
-        for task_id, row in zip(ids, rows, strict=True):
-            record = self.tasks.seen(task_id)
-            home, agent = short.holding(row) if record is None else (record.spec.project, record.agent)
-            if home == project and agent is not None:
-                held.setdefault(agent, []).append(task_id)
-        return held
-
-    def caused_by(self, task_id: str) -> list[Record]:
-        return self._in_order(f"cause:{task_id}")
-
-    def in_status(self, status: Status) -> list[Record]:
-        return self._in_order(status.value)
-
-    def open_inquiries(self) -> list[Inquiry]:
-        return [
-            inquiry
-            for record in self._in_order("asking")
-            for inquiry in record.inquiries
-            if inquiry.status == questions.OPEN
-        ]
-
-    def windowed(self) -> list[tuple[Name, BudgetRecord]]:
-        stored = as_dict(self.reader.ask("HGETALL", self.where.windows))
-        names = {msgspec.json.decode(name, type=Name) for name in stored} | set(self.budgets.seen())
-        found = [(name, self.budgets.get(name)) for name in sorted(names)]
-        return [(name, budget) for name, budget in found if budget is not None and budget.ends_at is not None]
-
-    def documents_of(self, project: str, kind: str, after: str, limit: int) -> list[Document]:
-        return self.documents.of(project, kind, after, limit)
-
-    def old_dags(self, before: int) -> Iterator[list[Record]]:
-        seen: set[str] = set()
-        for number in self.order("ended").until(before - 1):
-            record = self.numbered.get(number)
-            if record is not None and record.dag_id not in seen:
-                seen.add(record.dag_id)
-                yield list(self.members.get(record.dag_id, ()))
-
-    def newest_dags(self, before: str | None) -> Iterator[DagRecord]:
-        top = "+" if before is None else f"({before}"
-        while True:
-            found = self.reader.ask("ZREVRANGEBYLEX", self.where.dags, top, "-", "LIMIT", 0, AHEAD)
-            ids = [dag_id.decode() for dag_id in found]
-            self.dags.expect(ids)
-            yield from (self.dags[dag_id] for dag_id in ids)
-            if len(ids) < AHEAD:
-                return
-            top = f"({ids[-1]}"
-
-    def ended_since(self, at: int) -> list[Record]:
-        numbers = self._met(self.reader.ask("ZRANGEBYSCORE", self.order("ended").key, at, "+inf"))
-        return [self.numbered[number] for number in numbers]
+    # What happened, and how much there is
 
     def forget_before(self, before: int) -> None:
-        first, last = self._first_event(), self.last_seq
-        while first <= last:
-            # The first that is young enough lies between these.
-            middle = (first + last) // 2
-            (entry,) = self.reader.ask("XRANGE", self.where.events, f"{middle}-0", "+", "COUNT", 1)
-            if stream.at_of(entry) < before:
-                first = middle + 1
-            else:
-                last = middle - 1
-        if first > self._first_event():
-            self._trimmed_to = first
+        if self._outbox.forget_before(before, self.last_seq):
             self.changed = True
         self.claims.forget_before(before)
         outdated = self.reader.ask("ZRANGEBYSCORE", self.where.done, "-inf", self.now - KNOWN_US)
@@ -309,78 +165,16 @@ class Working(State):
             del self.agents[name]
             self.changed = True
 
-    def _first_event(self) -> int:
-        found = self.reader.ask("XRANGE", self.where.events, "-", "+", "COUNT", 1)
-        return stream.first_of(found[0]) if found else self.last_seq + 1
-
     def events_after(self, after: int, limit: int) -> tuple[int, list[Event]]:
-        lost = self._first_event() - 1
-        after = max(after, lost)
-        found: list[Event] = []
-        while len(found) < limit:
-            entries = self.reader.ask("XRANGE", self.where.events, f"{after + 1}-0", "+", "COUNT", AHEAD)
-            events = stream.events_of(entries, after, limit - len(found))
-            if not events:
-                break
-            found += events
-            after = events[-1].seq
-        return lost, found
+        return self._outbox.after(after, limit, self.last_seq)
 
     def census(self, project: str) -> Census:
-        found = Census()
-        for name, count in as_dict(self.reader.ask("HGETALL", self.where.counts)).items():
-            home, type, status = msgspec.json.decode(name, type=tuple[str, str, str])
-            if home == project and int(count):
-                found.count(type, Status(status), int(count))
-        costs = as_dict(self.reader.ask("HGETALL", self.where.costs))
-        sum_field, known_field = cost_fields(project)
-        if int(costs.get(known_field, 0)):
-            found.cost_usd = float(costs[sum_field])
-        lanes = [(lane, f"ready:{number}") for lane, number in self.lane_ids.items() if lane.project == project]
-        keys = [self.where.order(name) for _, name in lanes]
-        sizes = self.reader.ask_all([("ZCARD", key) for key in keys])
-        firsts = self.reader.ask_all([("ZRANGE", key, 0, 0, "WITHSCORES") for key in keys])
-        for (lane, _), size, first in zip(lanes, sizes, firsts, strict=True):
-            if size:
-                found.wait(lane, int(float(first[1])), size)
-        self._count_tiers([lane for (lane, _), size in zip(lanes, sizes, strict=True) if size], found.tiers)
-        return found
-
-    def _count_tiers(self, lanes: list[LaneKey], tiers: list[int]) -> None:
-        """Add what is ready in these lanes, and not parked, to the count of its tier."""
-        asked: list[tuple[Any, ...]] = []
-        for lane in lanes:
-            key = self.where.order(f"lane:{self.lane_ids[lane]}")
-            bounds = ["-inf", *map(repr, priority.tier_ranks(lane.boost, self.now)), "+inf"]
-            asked += [("ZCOUNT", key, low, high if high == "+inf" else f"({high}") for low, high in pairwise(bounds)]
-        for place, count in enumerate(self.reader.ask_all(asked)):
-            tiers[place % len(tiers)] += int(count)
-
-    # Carrying
-
-    def by_number(self, after: int, limit: int, *, live: bool) -> list[Record]:
-        found: list[Record] = []
-        while len(found) < limit:
-            wanted = AHEAD if live else limit
-            rows = self.reader.ask(
-                "ZRANGEBYSCORE", self.where.all, f"({after}", "+inf", "WITHSCORES", "LIMIT", 0, wanted
-            )
-            seen = [(int(number), task_id.decode()) for task_id, number in zip(rows[::2], rows[1::2], strict=True)]
-            self.met(seen)
-            records = [self.tasks[task_id] for _, task_id in seen]
-            found += [record for record in records if not live or self._lives(record)]
-            if len(seen) < wanted:
-                break
-            after = seen[-1][0]
-        return found[:limit]
+        return counting.census(self, project)
 
     def by_status(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for name, count in as_dict(self.reader.ask("HGETALL", self.where.counts)).items():
-            _, _, status = msgspec.json.decode(name, type=tuple[str, str, str])
-            if int(count):
-                found[status] = found.get(status, 0) + int(count)
-        return found
+        return counting.by_status(self)
+
+    # Carrying
 
     def empty_dags(self) -> list[str]:
         # Nothing leads to a dag but its tasks.
@@ -407,7 +201,7 @@ class Working(State):
     def skip_to(self, seq: int) -> None:
         if seq > self.last_seq:
             self.last_seq = seq
-            self._trimmed_to = seq + 1
+            self._outbox.keep_from(seq + 1)
             self.changed = True
 
     def tidy(self) -> None:
@@ -478,7 +272,7 @@ class Working(State):
         data: dict[str, Any] | None = None,
     ) -> None:
         super().emit(type, record, dag_id=dag_id, agent=agent, reason=reason, data=data)
-        self._told.append(self.events.pop())
+        self._outbox.tell(self.events.pop())
 
     def forget(self, record: Record) -> None:
         for edge in self.edges_into.pop(record.id, []):
@@ -514,10 +308,7 @@ class Working(State):
             found.append(("ZADD", self.where.dags, 0, dag_id) if is_there else ("ZREM", self.where.dags, dag_id))
         if self._gates_changed():
             self._meta[b"gates"] = b"%d" % (self._counter(b"gates") + 1)
-        if self._told:
-            found.append(stream.command(self.where.events, self._told))
-        if self._trimmed_to is not None:
-            found.append(("XTRIM", self.where.events, "MINID", f"{self._trimmed_to}-0"))
+        found += self._outbox.changes()
         for start in range(0, len(self._outdated), 500):
             found.append(("ZREM", self.where.done, *self._outdated[start : start + 500]))
             found.append(("HDEL", self.where.taken, *self._outdated[start : start + 500]))

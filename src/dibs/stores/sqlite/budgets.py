@@ -36,8 +36,8 @@ SELECT
         SELECT o.n FROM locks AS l CROSS JOIN tasks AS o ON o.n = l.reserved_for
         WHERE l.project = b.project AND l.name = b.name AND o.status = 'ready'
     ), b.unit, b.cap, b.reserved + b.spent, b.default_reserve, s.spec->>'max_cost',
-    s.spec->>'max_tokens', s.spec->>'max_turns', t.timeout_s, t.lane, t.rank, t.cost_usd, t.tokens_in, t.tokens_out,
-    t.turns
+    s.spec->>'max_tokens', s.spec->>'max_turns', t.timeout_s, t.reason, t.lane, t.rank, t.cost_usd, t.tokens_in,
+    t.tokens_out, t.turns
 FROM json_each(?1) AS j
 CROSS JOIN tasks AS t ON t.n = j.value
 CROSS JOIN specs AS s ON s.n = t.n
@@ -160,12 +160,14 @@ class Budgets:
             tokens,
             turns,
             timeout_s,
+            reason,
             lane,
             rank,
             *spent,
         ) in self._tx.connection.execute(_WISHES, (encode(missing).decode(), agent)):
-            allowance = rules.Allowance(cost, tokens, turns, timeout_s, rules.Usage(*spent))
-            self._wishes[number][project, name] = rules.reserve(unit, allowance, default)
+            stopped = reason == rules.EXCEEDED
+            allowance = rules.Allowance(cost, tokens, turns, timeout_s, rules.Usage(*spent), stopped)
+            self._wishes[number][project, name] = rules.reserve(unit, allowance, default, cap)
             self._places[number] = (lane, (rank or 0.0, number))
             self._rooms.setdefault((project, name), _Room(cap, taken, saved_for))
         self.look_at([room.saved_for for room in self._rooms.values() if room.saved_for is not None], agent)

@@ -220,12 +220,12 @@ class Engine:
         connection = self._writer
         done = 0
         try:
-            if not begun:
-                if opening.identity(self.path) != self._file:
-                    raise opening.moved(self.path)
-                self._turns.take()
+            if not begun and opening.identity(self.path) != self._file:
+                raise opening.moved(self.path)
+            # Ctrl-C may come after any call: so whatever is taken or begun is inside.
             try:
                 if not begun:
+                    self._turns.take()
                     connection.execute("BEGIN IMMEDIATE")
                 if joined is not None and self._writes is not None:
                     late = take_more(self._writes, LARGEST - len(jobs))
@@ -321,12 +321,12 @@ class Engine:
 
     def _look(self, job: Job[Any], connection: apsw.Connection) -> None:
         try:
-            connection.execute("BEGIN")
             try:
+                connection.execute("BEGIN")
                 job.result = job.work(Transaction(connection, self.clock(), Outbox()))
                 connection.execute("COMMIT")
             finally:
-                # Else nobody could read here any more.
+                # Else nobody could read here any more. Ctrl-C may come after any call, too.
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
         except Exception as error:

@@ -11,6 +11,7 @@ from dibs.rules.flow import End
 from dibs.rules.spending import Sum
 from dibs.rules.usage import plus
 from dibs.stores.overseen import Dags, Ends
+from dibs.stores.sqlite.lanes import decode_key
 from dibs.stores.sqlite.reading import attempts_of
 from dibs.stores.sqlite.rows import encode, instant
 from dibs.stores.sqlite.statements import sql
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from dibs.model.attempt import Attempt
     from dibs.stores.overseen import DagFilter
     from dibs.stores.sqlite.engine import Transaction
-    from dibs.stores.sqlite.lanes import Lanes
 
 MAX_LOOKED_AT = 10_000
 _PAST_ALL = "\U0010ffff"
@@ -102,8 +102,9 @@ def spending(tx: Transaction, project: str, by: str, since: int, until: int, ste
     return [Sum(*row) for row in tx.connection.execute(sql("spending"), (project, by, since, until, step))]
 
 
-def ends(tx: Transaction, lanes: Lanes, project: str, since: int, limit: int) -> Ends:
-    """Tasks that were completed since then, the last one first."""
-    lanes.current(tx)
+def ends(tx: Transaction, project: str, since: int, limit: int) -> Ends:
+    """Tasks that were completed since then, the last one first. Their lanes may be retired meanwhile."""
     found = [End(*row) for row in tx.connection.execute(_ENDS, (project, since, limit))]
-    return Ends(lanes={lane: lanes.keys[lane] for lane in {end.lane for end in found}}, ends=found)
+    numbers = encode(sorted({end.lane for end in found})).decode()
+    keys = tx.connection.execute("SELECT id, key FROM lanes WHERE id IN (SELECT value FROM json_each(?))", (numbers,))
+    return Ends(lanes={id: decode_key(key) for id, key in keys}, ends=found)

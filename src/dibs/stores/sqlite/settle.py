@@ -267,7 +267,7 @@ class _Settling:
 
     def _move_on(self, row: Row, settlement: Settlement, agent: str | None) -> None:
         """Where the task goes, and the one event that carries what a later memory of this attempt needs."""
-        work, reason, memory = self.work, settlement.reason, settlement.memory
+        work, reason, memory = self.work, settlement.next_reason, settlement.memory
         work.dags.touch(row.dag)
         work.touch(row)
         if settlement.next is Status.COMPLETED:
@@ -307,11 +307,11 @@ class _Settling:
 
 
 def _keep_results(row: Row, settlement: Settlement) -> None:
-    """Output and decision of the work; error and reason of the last failure; exit code of either."""
+    """Output and decision of the work; error and reason of the last failure or stop; exit code of either."""
     if settlement.next is Status.COMPLETED:
         row.error = row.reason = None
         row.exit_code = settlement.exit_code
-    elif settlement.outcome in FAILURES:
+    elif settlement.outcome in FAILURES or settlement.error is not None:
         row.error = settlement.error
         row.reason = settlement.reason
         row.exit_code = settlement.exit_code

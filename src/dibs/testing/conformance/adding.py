@@ -112,6 +112,18 @@ class Adding(Topic):
         clock.advance(11)
         assert (await take(queue)).task.id == task.id
 
+    async def test_many_tasks_keep_every_character_of_theirs(self, queue: Queue) -> None:
+        odd = ("\\N", "\\.", "a\\", "a\tb", "a\nb", "'; --", '"', "{}", "é\u2028\U0001f600", "%s$1")
+        specs = [NewTask(text, {"text": text, text: [text]}, user=text, title=text, tags=[text]) for text in odd]
+        added = await queue.add_many(specs)
+        for spec, task in zip(specs, added, strict=True):
+            found = await queue.get(task.id)
+            assert (found.type, found.payload, found.user) == (spec.type, spec.payload, spec.user)
+            assert (found.title, found.tags) == (spec.title, (spec.type,))
+            assert [each.id for each in (await queue.find(user=spec.user)).items] == [task.id]
+            [claim] = await queue.claim("ada", types=[spec.type])
+            assert (claim.task.id, claim.task.payload) == (task.id, spec.payload)
+
     async def test_many_tasks_come_back_in_the_order_given(self, queue: Queue) -> None:
         tasks = await queue.add_many([NewTask("count", number) for number in range(50)])
         assert [task.payload for task in tasks] == list(range(50))

@@ -77,6 +77,18 @@ class Agents(Topic):
         assert (await only(queue)).status is AgentStatus.ACTIVE
         assert await told(queue) == ["registered", "lost", "returned"]
 
+    async def test_a_silent_agent_is_seen_to_be_lost_before_anybody_does_the_duties(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        await queue.register_agent("ada")
+        await queue.register_agent("grace")
+        await queue.unregister_agent("grace")
+        clock.advance(90)
+        assert [agent.status for agent in await queue.agents()] == ["active", "offline"]
+        clock.advance(1)
+        assert [agent.status for agent in await queue.agents()] == ["lost", "offline"]
+        assert await told(queue) == ["registered"]
+
     async def test_a_lost_agent_returns_with_a_renewal(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job")
         claim = await take(queue, lease=600)

@@ -176,18 +176,18 @@ class Claiming(Topic):
         assert batches == [[1], [2], [3]]
 
     async def test_a_waiting_claim_is_woken_by_an_add(self, queue: Queue) -> None:
-        waiting = asyncio.create_task(queue.claim("ada", wait=30))
+        waiting = asyncio.create_task(queue.claim("ada", wait=60))
         await asyncio.sleep(0.05)
         task = await queue.add("job")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             claims = await waiting
         assert [claim.task.id for claim in claims] == [task.id]
 
     async def test_a_waiting_claim_is_woken_by_another_client(self, queue: Queue, other: Queue) -> None:
-        waiting = asyncio.create_task(queue.claim("ada", wait=30))
+        waiting = asyncio.create_task(queue.claim("ada", wait=60))
         await asyncio.sleep(0.05)
         task = await other.add("job")
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             claims = await waiting
         assert [claim.task.id for claim in claims] == [task.id]
 

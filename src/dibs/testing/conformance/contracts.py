@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dibs.errors import IllegalTransition, LeaseLost
+from dibs.errors import IllegalTransition, Invalid, LeaseLost, NotFound
 from dibs.model.status import DagStatus, Outcome, Status
 from dibs.model.task import NewTask
-from dibs.testing.conformance.topic import Topic, nothing, status, story, take
+from dibs.testing.conformance.topic import Topic, elapse, nothing, status, story, take
 
 if TYPE_CHECKING:
     from dibs.queue import Queue
@@ -264,3 +264,63 @@ class Contracts(Topic):
         claim = await take(queue)
         assert claim.task.expects is None
         assert (await queue.complete(claim, {"name": 7})).outcome == "completed"
+
+    async def test_a_report_says_what_its_type_wants_to_know(self, queue: Queue) -> None:
+        made = await queue.set_report("review", ["decision", "risks"])
+        assert (made.type, made.fields) == ("review", ("decision", "risks"))
+        task = await queue.add("review", expects=REPORT, retry="immediate")
+        assert (await queue.get(task.id)).expects == task.expects == {**REPORT, "fields": ["decision", "risks"]}
+        await queue.set_report("review", ("cost",))
+        claim = await take(queue)
+        refused = await queue.complete(claim, decision={"decision": "yes", "reasoning": "why not"})
+        assert refused.outcome == Outcome.REJECTED
+        assert (await queue.get(task.id)).error == "refused by decision-report: decision.risks is missing"
+        await queue.complete(await take(queue), decision={"decision": "yes", "risks": "none"})
+        assert await status(queue, task) is Status.COMPLETED
+        assert (await queue.add("review", expects=REPORT)).expects == {**REPORT, "fields": ["cost"]}
+
+    async def test_reports_of_other_types_and_with_fields_of_their_own_are_left_alone(self, queue: Queue) -> None:
+        await queue.set_report("review", ["risks"])
+        own = {**REPORT, "fields": ["choice"]}
+        found = await queue.add_many(
+            [NewTask("other", expects=REPORT), NewTask("review", expects=own), NewTask("review", expects=LINK)]
+        )
+        assert [task.expects for task in found] == [REPORT, own, LINK]
+        await queue.set_report("*", ["cost"])
+        found = await queue.add_many([NewTask("other", expects=REPORT), NewTask("review", expects=REPORT)])
+        assert [(task.expects or {})["fields"] for task in found] == [["cost"], ["risks"]]
+        assert [(report.type, report.fields) for report in await queue.reports()] == [
+            ("*", ("cost",)),
+            ("review", ("risks",)),
+        ]
+        removed = await queue.remove_report("review")
+        assert (removed.type, removed.fields) == ("review", ("risks",))
+        with pytest.raises(NotFound):
+            await queue.remove_report("review")
+        assert (await queue.add("review", expects=REPORT)).expects == {**REPORT, "fields": ["cost"]}
+
+    async def test_whatever_adds_a_task_asks_what_its_type_wants_to_know(self, queue: Queue, clock: FakeClock) -> None:
+        await queue.set_report("review", ["risks"])
+        dag = await queue.add_dag("D", [NewTask("review", expects=REPORT)], key="d")
+        many = await queue.add_many([NewTask("review", {"n": n}, expects=REPORT) for n in range(400)])
+        await queue.add_schedule("nightly", every=60, task={"type": "review", "tags": ["cron"], "expects": REPORT})
+        await elapse(queue, clock, 60)
+        ticked = (await queue.find(tag="cron")).items
+        assert len(ticked) == 1
+        claim = await take(queue)
+        [child] = await queue.spawn(claim, [NewTask("review", expects=REPORT)], name="child")
+        await queue.set_report("review", ["cost"])
+        assert [each.id for each in await queue.spawn(claim, [NewTask("review", expects=REPORT)], name="child")] == [
+            child.id
+        ]
+        assert (await queue.add_dag("D", [NewTask("review", expects=REPORT)], key="d")).id == dag.id
+        for task in (*dag.tasks, *many, *ticked, child):
+            assert task.expects == {**REPORT, "fields": ["risks"]}
+
+    async def test_what_is_no_report_is_refused(self, queue: Queue) -> None:
+        wrong: list[Any] = [("", ["a"], "type"), ("review", [], "fields"), ("review", "a", "fields")]
+        for type, fields, field in wrong:
+            with pytest.raises(Invalid) as error:
+                await queue.set_report(type, fields)
+            assert error.value.field == field
+        assert await queue.reports() == []

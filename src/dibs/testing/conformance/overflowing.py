@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -197,8 +197,9 @@ class Overflowing(Topic):
         assert (known.payload, known.output) == (LARGE, {"text": LARGE})
 
     async def test_a_place_that_takes_little_leaves_the_rest_to_the_store(self, queue: Queue) -> None:
-        task = await at(queue, f"file:{mkdtemp()}?max_bytes=100000").add("job", LARGE)
-        assert (await queue.get(task.id)).payload == LARGE
+        with TemporaryDirectory() as folder:
+            task = await at(queue, f"file:{folder}?max_bytes=100000").add("job", LARGE)
+            assert (await queue.get(task.id)).payload == LARGE
 
     async def test_a_sweep_is_told_what_tasks_refer_to_until_they_are_pruned(
         self, queue: Queue, clock: FakeClock

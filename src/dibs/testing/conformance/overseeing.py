@@ -127,6 +127,20 @@ class Overseeing(Topic):
                 await queue.lanes(minutes=wrong)  # type: ignore[arg-type]
             assert refused.value.field == "minutes"
 
+    async def test_a_lane_that_was_retired_still_tells_what_was_completed_lately(
+        self, queue: Queue, clock: FakeClock
+    ) -> None:
+        await queue.add("code")
+        claim = await take(queue, "code", lease="1d")
+        await queue.prune()
+        clock.advance(0.9 * DAY_S)
+        await queue.renew(claim, lease="1d")
+        clock.advance(0.9 * DAY_S)
+        await queue.complete(claim)
+        await queue.prune()
+        [lane] = await queue.lanes(minutes=60)
+        assert (lane.type, (lane.per_minute or [])[-1:]) == ("code", [1])
+
     async def test_dags_are_listed_without_their_tasks(self, queue: Queue, clock: FakeClock) -> None:
         ids = []
         for number in range(3):

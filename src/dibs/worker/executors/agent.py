@@ -227,7 +227,7 @@ def _perform(work: Work, minder: Minder, queue: Queue, transcript: Transcript, t
     """The program itself."""
     preset, body = work.handler.preset, encode(work.claim)
     folder = None if tree is None else tree.path
-    with claim_file(body) as path:
+    with claim_file(body, minder) as path:
         environment = environment_of(work, queue, path)
         if tree is not None:
             environment |= tree.environment

@@ -50,21 +50,19 @@ async def run_command(work: Work, threads: DaemonThreads, minder: Minder, queue:
 
 def _run(work: Work, argv: list[str], minder: Minder, queue: Queue) -> Ending:
     body = encode(work.claim)
-    with claim_file(body) as path:
+    with claim_file(body, minder) as path:
         done = run_program(work, argv, minder, environment_of(work, queue, path), body, Pump)
     return done if isinstance(done, Failed) else ending_of_command(work, argv, *done)
 
 
 @contextmanager
-def claim_file(body: bytes) -> Iterator[str]:
-    """The path of a file with a claim, while a command runs."""
+def claim_file(body: bytes, minder: Minder) -> Iterator[str]:
+    """The path of a file with a claim, while a command runs. A worker that is killed leaves none behind."""
     descriptor, path = tempfile.mkstemp(prefix="dibs-claim-", suffix=".json")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(body)
+    with os.fdopen(descriptor, "wb") as file, minder.minding_file(path):
+        file.write(body)
+        file.close()
         yield path
-    finally:
-        os.unlink(path)
 
 
 def run_program(

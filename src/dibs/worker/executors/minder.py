@@ -1,9 +1,11 @@
-"""A small process that outlives its worker by a moment: when the worker is gone, it ends the commands left behind.
+"""A small process that outlives its worker by a moment: when the worker is gone, it ends the commands left behind, and
+removes their files.
 
 A worker that is killed cannot stop its commands, and an agent that works on without a lease spends money for nothing.
 The minder hears on its stdin which process groups run (`+group`, `-group`); the end of stdin is the end of the
 worker. What was being started at that moment (`?number`, `!number`) and could not be named any more is known by its
-environment. Run as a script, this file needs nothing but the standard library.
+environment. Files are named in hexadecimal (`>file`, `<file`). Run as a script, this module needs nothing but the
+standard library.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -58,6 +60,20 @@ class Minder:
         with self._lock:
             self._tell(f"-{group}\n")
 
+    @contextmanager
+    def minding_file(self, path: str) -> Iterator[None]:
+        """A file that is removed with the end of this, also if the worker does not live to do it."""
+        with self._lock:
+            self._start()
+            self._tell(f">{os.fsencode(path).hex()}\n")
+        try:
+            yield
+        finally:
+            with suppress(FileNotFoundError):  # whoever leaves ends everything that is minded
+                os.unlink(path)
+            with self._lock:
+                self._tell(f"<{os.fsencode(path).hex()}\n")
+
     def close(self) -> None:
         """The worker leaves in order. Whatever is still minded is ended."""
         with self._lock:
@@ -85,15 +101,17 @@ class Minder:
 
 
 def mind_until_the_end(name: str) -> None:
-    """Follow what is said on stdin; at its end, end every group that is left, and what was being started."""
-    said: dict[str, set[int]] = {"+": set(), "?": set()}
+    """Follow what is said on stdin; at its end, end every group that is left, and what was being started, and remove
+    their files."""
+    said: dict[str, set[str]] = {"+": set(), "?": set(), ">": set()}
+    takes_back = {"-": "+", "!": "?", "<": ">"}
     for line in sys.stdin:
-        sign, number = line[0], int(line[1:])
+        sign, what = line[0], line[1:].strip()
         if sign in said:
-            said[sign].add(number)
+            said[sign].add(what)
         else:
-            said["+" if sign == "-" else "?"].discard(number)
-    left, starting = said["+"], said["?"]
+            said[takes_back[sign]].discard(what)
+    left, starting = {int(group) for group in said["+"]}, said["?"]
     marks = {f"{MARK}={name}-{number}".encode() for number in starting}
     asked: set[int] = set()
     deadline = time.monotonic() + GRACE_S
@@ -105,6 +123,9 @@ def mind_until_the_end(name: str) -> None:
         time.sleep(0.05)
     for group in left:
         _signal(group, signal.SIGKILL)
+    for file in said[">"]:
+        with suppress(OSError):
+            os.unlink(bytes.fromhex(file))
 
 
 def _marked(marks: set[bytes]) -> set[int]:

@@ -7,7 +7,7 @@
  */
 import { ViewportPortal } from "@xyflow/react";
 import { memo, useContext, useEffect, useMemo, useState } from "react";
-import { lookOf } from "../../ui";
+import { lookOf, tones } from "../../ui";
 import { type Board, useBoarded } from "./board";
 import styles from "./Graph.module.css";
 import { HEIGHT, type Place, WIDTH } from "./layout";
@@ -31,7 +31,7 @@ export function FarNodes({ laid }: { laid: Laid }) {
     <ViewportPortal>
       <svg className={styles.blocks} role="presentation">
         {heaps.map(({ key, look, bodies, stripes }) => (
-          <g key={key} className={styles[look]}>
+          <g key={key} className={look === "rim" ? styles.rim : tones[look]}>
             <path d={bodies} />
             {stripes && <path className={styles.stripe} d={stripes} />}
           </g>

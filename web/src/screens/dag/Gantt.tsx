@@ -4,7 +4,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { scaleTime } from "d3-scale";
 import { ZoomIn, ZoomOut } from "lucide-react";
 import { useMemo, useRef, useState } from "react";
-import { cx, duration, IconButton, lookOf, plural, useNow } from "../../ui";
+import { cx, duration, IconButton, lookOf, plural, tones, useNow } from "../../ui";
 import { type Board, useBoard } from "./board";
 import styles from "./Gantt.module.css";
 import { type Row, rowsOf, type Stretch, spanOf, type TimedAttempt, type TimedTask } from "./gantt";
@@ -69,13 +69,13 @@ export function Gantt({ board, ids, attempts, critical }: GanttProps) {
           <i className={styles.queue} /> queued
         </span>
         <span className={styles.key}>
-          <i className={cx(styles.run, styles.cyan)} /> running
+          <i className={cx(styles.run, tones.cyan)} /> running
         </span>
         <span className={styles.key}>
-          <i className={cx(styles.run, styles.green)} /> completed
+          <i className={cx(styles.run, tones.green)} /> completed
         </span>
         <span className={styles.key}>
-          <i className={cx(styles.run, styles.red)} /> failed
+          <i className={cx(styles.run, tones.red)} /> failed
         </span>
         <span className={styles.key}>
           <i className={styles.retry} /> until retried
@@ -122,7 +122,7 @@ export function Gantt({ board, ids, attempts, critical }: GanttProps) {
                     {row.stretches.map((part, at) => (
                       <span
                         key={at}
-                        className={cx(styles.bar, styles[part.phase], part.phase === "run" && styles[toneOf(part)], part.to === null && styles.lasts)}
+                        className={cx(styles.bar, styles[part.phase], part.phase === "run" && tones[toneOf(part)], part.to === null && styles.lasts)}
                         style={{ left: left(part.from), width: `${scale(part.to ?? now) - scale(part.from)}%` }}
                         title={wordsOf(part, now)}
                       />
@@ -151,7 +151,7 @@ function GanttName({ row, task, critical }: { row: Row; task: GanttTask | undefi
   const worked = row.stretches.filter((part) => part.phase === "run").length;
   return (
     <div className={cx(styles.name, critical && styles.critical)}>
-      <Icon aria-hidden className={styles[tone]} />
+      <Icon aria-hidden className={tones[tone]} />
       <Link to="/tasks/$id" params={{ id: row.id }} className="truncate" title={nameOf(task, row.id).slice(0, 500)}>
         <bdi>{nameOf(task, row.id)}</bdi>
         <span className="visually-hidden">

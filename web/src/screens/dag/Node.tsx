@@ -1,7 +1,7 @@
 import type { NodeProps, Node as FlowNode } from "@xyflow/react";
 import { ChevronsDownUp, ChevronsUpDown, type LucideIcon } from "lucide-react";
 import { createContext, memo, useContext } from "react";
-import { cx, Duration, lookOf } from "../../ui";
+import { cx, Duration, lookOf, tones } from "../../ui";
 import { type Board, type Boarded, countByStatus, useBoard, useBoarded } from "./board";
 import styles from "./Graph.module.css";
 import type { DrawnNode } from "./model";
@@ -57,7 +57,8 @@ export const TaskNode = memo(function TaskNode({ data: { node } }: NodeProps<Tas
       aria-label={labelOf(node, task)}
       className={cx(
         styles.node,
-        styles[parked ? "amber" : tone],
+        tones[parked ? "amber" : tone],
+        tone === "red" && !parked && styles.failed,
         node.critical && styles.critical,
         node.outside && styles.outside,
         node.id === around.selected && styles.selected,
@@ -133,7 +134,7 @@ function Inside({ board, ids }: { board: Board<Carded>; ids: readonly string[] }
   return (
     <span className={styles.inside} aria-hidden>
       {[...counts].map(([status, count]) => (
-        <span key={status} className={styles[lookOf(status).tone]} style={{ flexGrow: count }} />
+        <span key={status} className={tones[lookOf(status).tone]} style={{ flexGrow: count }} />
       ))}
     </span>
   );

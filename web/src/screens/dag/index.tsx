@@ -3,7 +3,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 import { useCallback, useMemo, useState } from "react";
 import { useBudgets, useGet } from "../../api";
 import { useParam } from "../../shell/search";
-import { Ago, AtLeast, CopyButton, Count, cx, Duration, Failed, lookOf, Money, Page, plural, Skeleton, StatusBadge, Text } from "../../ui";
+import { Ago, AtLeast, CopyButton, Count, Duration, Failed, lookOf, Money, Page, plural, Skeleton, StatusBadge, Text, tones } from "../../ui";
 import { Actions } from "./Actions";
 import { type Board, countByStatus, useBoard } from "./board";
 import styles from "./Dag.module.css";
@@ -98,20 +98,20 @@ function Standing({ tasks, budget }: { tasks: readonly Task[]; budget: { spent?:
     <div className={styles.standing}>
       <div className={styles.stack} aria-hidden>
         {present.map((status) => (
-          <span key={status} className={styles[lookOf(status).tone]} style={{ flexGrow: counts.get(status) ?? 0 }} />
+          <span key={status} className={tones[lookOf(status).tone]} style={{ flexGrow: counts.get(status) ?? 0 }} />
         ))}
       </div>
       <ul className={styles.counts} aria-label="Tasks by status">
         {present.map((status) => {
           const { icon: Icon, tone, text } = lookOf(status);
           return (
-            <li key={status} className={styles[tone]}>
+            <li key={status} className={tones[tone]}>
               <Icon aria-hidden /> <Count value={counts.get(status) ?? 0} /> <span className="muted">{text}</span>
             </li>
           );
         })}
         {budget && (
-          <li className={cx(styles.budget, (budget.waiting ?? 0) > 0 && styles.amber)}>
+          <li className={styles.budget}>
             <meter min={0} max={budget.limit ?? 0} value={Math.min(used, budget.limit ?? 0)} aria-label="Budget used" />
             <AtLeast usd={used} unpriced={budget.unpriced ?? 0} /> <span className="muted">of</span> <Money usd={budget.limit ?? 0} />
             {(budget.waiting ?? 0) > 0 && <strong>{plural(budget.waiting ?? 0, "task")} parked</strong>}

@@ -1,7 +1,7 @@
 // Cancelling a task ends what depends on it and what it spawned, too: how many that are is said before.
 import { useState } from "react";
 import { type Schemas, useDag } from "../../api";
-import { Button, Dialog, Field, plural, Skeleton } from "../../ui";
+import { Field, FormDialog, plural, Skeleton } from "../../ui";
 import { useCancel } from "./Actions";
 import { subtree } from "./subtree";
 
@@ -17,25 +17,20 @@ export function CancelTask({ task, onClose }: { task: Task; onClose: () => void 
   const others = ends === undefined ? 0 : Math.max(ends.length - 1, 0);
   const held = (dag.data?.tasks ?? []).filter((each) => ends?.includes(each.id) && HELD.has(each.status ?? "")).length;
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <FormDialog
       title={others > 0 ? `Cancel this and ${plural(others, "other task")}?` : "Cancel this task?"}
       about="What depends on it and what it spawned ends with it. Undo brings all of it back, as a new life."
-      actions={
-        <>
-          <Button onClick={onClose}>Back</Button>
-          <Button look="danger" busy={cancel.isPending} onClick={() => cancel.mutate(reason.trim())}>
-            {others > 0 ? `Cancel ${others + 1} tasks` : "Cancel it"}
-          </Button>
-        </>
-      }
+      action={others > 0 ? `Cancel ${others + 1} tasks` : "Cancel it"}
+      danger
+      onClose={onClose}
+      onSubmit={() => cancel.mutate(reason.trim())}
+      busy={cancel.isPending}
     >
       {dag.isPending && <Skeleton lines={1} />}
       {held > 0 && (
         <p>
           {held === 1
-            ? "One of them is being worked on: its agent is told to stop."
+            ? `${others === 0 ? "It" : "One of them"} is being worked on: its agent is told to stop.`
             : `${held} of them are being worked on: their agents are told to stop.`}
         </p>
       )}
@@ -45,6 +40,6 @@ export function CancelTask({ task, onClose }: { task: Task; onClose: () => void 
         maxLength={1000}
         onChange={(event) => setReason(event.target.value)}
       />
-    </Dialog>
+    </FormDialog>
   );
 }

@@ -1,7 +1,7 @@
 // How urgent a task is. Lower is sooner.
 import { useState } from "react";
 import { api, call, type Schemas, useAct } from "../../api";
-import { Button, Dialog, Field } from "../../ui";
+import { Button, Field, FormDialog } from "../../ui";
 import styles from "./Task.module.css";
 
 type Task = Schemas["Task"];
@@ -26,19 +26,14 @@ export function ChangePriority({ task, onClose }: { task: Task; onClose: () => v
   const value = Number(text);
   const fits = text.trim() !== "" && value >= 0 && value <= 100;
   return (
-    <Dialog
-      open
-      onClose={onClose}
+    <FormDialog
       title="Change priority"
       about="0 is now, 100 is whenever there is nothing else. Age still raises it."
-      actions={
-        <>
-          <Button onClick={onClose}>Back</Button>
-          <Button look="primary" busy={change.isPending} disabled={!fits} onClick={() => change.mutate(value)}>
-            Change
-          </Button>
-        </>
-      }
+      action="Change"
+      onClose={onClose}
+      onSubmit={() => change.mutate(value)}
+      busy={change.isPending}
+      disabled={!fits}
     >
       <div className={styles.buttons}>
         {TIERS.map((tier) => (
@@ -54,6 +49,6 @@ export function ChangePriority({ task, onClose }: { task: Task; onClose: () => v
         onChange={(event) => setText(event.target.value)}
         error={fits ? undefined : "Write a number from 0 to 100."}
       />
-    </Dialog>
+    </FormDialog>
   );
 }

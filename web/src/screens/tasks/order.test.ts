@@ -12,6 +12,12 @@ test("rows are put in order, what has no value last, those alike as they were", 
   expect(ids(sorted([row("a", 1, 70), row("b", 1, 5)], { column: "priority", down: false }))).toBe("ba");
 });
 
+test("the oldest first is the other way round, also of those that were added at once", () => {
+  const rows = ["c", "b", "a"].map((id) => ({ id, created_at: "2026-11-16T12:00:00.123456Z" }) as Row);
+  expect(ids(sorted(rows, { column: "age", down: false }))).toBe("abc");
+  expect(ids(sorted(rows, { column: "age", down: true }))).toBe("cba");
+});
+
 test("an address names a column and the way; what it makes up is no order", () => {
   expect(sortingOf("cost")).toEqual({ column: "cost", down: true });
   expect(sortingOf("-cost")).toEqual({ column: "cost", down: false });

@@ -10,8 +10,8 @@ export const MOST_SORTED = 1_000;
 type Value = number | string | null;
 
 interface Order {
-  /** What rows are compared by; null stands last, whatever the order. */
-  by: (task: Row) => Value;
+  /** What rows are compared by; null stands last, whatever the order. `place`: among all, the newest first. */
+  by: (task: Row, place: number) => Value;
   /** Whether the first press puts the greatest first. */
   down: boolean;
 }
@@ -29,7 +29,8 @@ const ORDERS: Readonly<Record<string, Order>> = {
   attempts: { by: (task) => task.attempts ?? 0, down: true },
   cost: { by: (task) => task.cost_usd ?? null, down: true },
   priority: { by: (task) => task.priority ?? null, down: false },
-  age: { by: (task) => instant(task.created_at), down: false },
+  // Not by the clock: those of one call, or of one millisecond, were added in an order, too.
+  age: { by: (_, place) => -place, down: false },
   changed: { by: (task) => instant(task.updated_at), down: true },
   run: { by: (task) => since(task.started_at, task.status === "running" ? null : ended(task)), down: true },
   queued: { by: (task) => since(task.ready_at, task.claimed_at ?? ended(task)), down: true },
@@ -61,10 +62,10 @@ export function pressed(column: string, written: string): string {
 
 export const canBeSorted = (column: string): boolean => Object.hasOwn(ORDERS, column);
 
-/** The rows in that order; those alike as they were. */
+/** Rows that have the newest first, in that order; those alike as they were. */
 export function sorted(rows: readonly Row[], { column, down }: Sorting): Row[] {
   const by = ORDERS[column]?.by ?? (() => null);
-  const keyed = rows.map((row): [Row, Value] => [row, by(row)]);
+  const keyed = rows.map((row, place): [Row, Value] => [row, by(row, place)]);
   keyed.sort(([, one], [, other]) => {
     if (one === null || other === null) return Number(one === null) - Number(other === null);
     return (one < other ? -1 : one > other ? 1 : 0) * (down ? -1 : 1);

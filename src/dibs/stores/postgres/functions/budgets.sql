@@ -42,7 +42,14 @@ RETURNS TABLE (name text, cap bigint, taken bigint, wanted bigint) LANGUAGE sql 
             ) + CASE
                 -- greatest() overlooks a NULL.
                 WHEN t.limits->CASE b.unit WHEN 'usd' THEN 'max_cost' ELSE 'max_' || b.unit END IS NOT NULL THEN 0
-            END, b.default_reserve
+            END,
+            -- It was stopped: as much as it has used, unless that can never fit.
+            CASE WHEN t.reason = 'budget_exceeded' THEN (
+                SELECT u.used FROM (
+                    SELECT dibs.used_of(b.unit, t.cost_usd, t.tokens_in, t.tokens_out, t.turns) AS used
+                ) u WHERE u.used > b.default_reserve AND u.used <= b.cap
+            ) END,
+            b.default_reserve
         )
     END
     FROM (
@@ -52,7 +59,7 @@ RETURNS TABLE (name text, cap bigint, taken bigint, wanted bigint) LANGUAGE sql 
             dibs.charged_to(s.spec) AS others,
             coalesce(w.timeout_s, e.timeout_s) AS timeout_s, coalesce(w.cost_usd, e.cost_usd) AS cost_usd,
             coalesce(w.tokens_in, e.tokens_in) AS tokens_in, coalesce(w.tokens_out, e.tokens_out) AS tokens_out,
-            coalesce(w.turns, e.turns) AS turns
+            coalesce(w.turns, e.turns) AS turns, coalesce(w.reason, e.reason) AS reason
         FROM dibs.specs s
         LEFT JOIN LATERAL (SELECT * FROM dibs.work w WHERE w.n = s.n OFFSET 0) w ON true
         LEFT JOIN LATERAL (SELECT * FROM dibs.ended e WHERE e.n = s.n OFFSET 0) e ON true

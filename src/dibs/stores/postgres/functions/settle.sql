@@ -303,13 +303,17 @@ BEGIN
         w.error := NULL;
         w.reason := NULL;
         w.exit_code := (p_more->>'exit_code')::integer;
-    ELSIF outcome IN ('failed', 'timed_out', 'expired', 'rate_limited', 'rejected') THEN
+    ELSIF outcome IN ('failed', 'timed_out', 'expired', 'rate_limited', 'rejected') OR error IS NOT NULL THEN
         w.error := error;
         w.reason := reason;
         w.exit_code := (p_more->>'exit_code')::integer;
     END IF;
     IF outcome IN ('expired', 'released') THEN
         events := ARRAY[dibs.event('task.' || outcome, p_at, s.id, s.dag, w.agent, reason)];
+        IF outcome = 'released' AND error IS NOT NULL THEN
+            -- Why it was stopped is told once.
+            reason := 'released';
+        END IF;
     END IF;
     IF p_more ? 'rungs' THEN
         events := events || dibs.take_rungs(p_at, p_n, p_fence, w.agent, w.attempts, p_more->'rungs');

@@ -1,57 +1,56 @@
--- Add standalone tasks that are ready at once, in short (`layout.SHORT`).
+-- Add one standalone task that is ready at once, in short (`short`).
 --
 -- KEYS  1 meta
 -- ARGV  1-3 see common
---       4 kinds: an array of {lane, boost, priority, kind, also} (MessagePack): what its tasks have in common, `kind`
---         being how they are counted, and `also` what is not as usual, if anything
---       5 the ids of all tasks, as a JSON array
---       6… for each task: its id, the number of its kind, its specification, its payload
--- Reply {'ok', when} | {'slow'} (an id is taken) | see common
-local keys, taken = {}, 0
-for i = 6, #ARGV, 4 do
-  keys[#keys + 1] = prefix .. 't:' .. ARGV[i]
-end
-for i = 1, #keys, MOST do
-  taken = taken + redis.call('EXISTS', unpack(keys, i, math.min(i + MOST - 1, #keys)))
-end
-if taken > 0 then
-  -- Said before, it has happened: the ids are this caller's.
-  local seen = redis.call('HMGET', keys[1], 'new', 'created_at')
+--       4 its id  5 its specification  6 its payload
+--       7 its lane  8 the boost of that  9 its priority  10 its kind: how it is counted
+--       11 what is not as usual, if anything
+-- Reply {'ok', when} | {'slow'} (its id is taken) | {'busy'} | {'gates'}: see common
+--
+-- It does what `add_many` does, and the tables and functions that many tasks need are left out: they took it longer
+-- than half of its writes.
+local call, format = redis.call, string.format
+local prefix = string.sub(KEYS[1], 1, -5)
+local id, lane = ARGV[4], ARGV[7]
+local key = prefix .. 't:' .. id
+if call('EXISTS', key, prefix .. 'turn') > 0 then
+  if call('EXISTS', key) == 0 then
+    return {'busy'}
+  end
+  -- Said before, it has happened: the id is this caller's.
+  local seen = call('HMGET', key, 'new', 'created_at')
   if ARGV[3] == '' or not (seen[1] or seen[2]) then
     return {'slow'}
   end
-  return {'ok', seen[2] or whole(cmsgpack.unpack(seen[1])[3])}
+  return {'ok', seen[2] or format('%.0f', cmsgpack.unpack(seen[1])[3])}
 end
-local hindered = hindrance()
-if hindered then
-  return hindered
+local known = call('HMGET', KEYS[1], 'gates', 'version', 'number', 'seq')
+if (known[1] or '') ~= ARGV[2] then
+  return {'gates'}
 end
-begin(2 * #keys, #keys)
-local kinds = cmsgpack.unpack(ARGV[4])
-for _, kind in ipairs(kinds) do
-  kind.score = exact(kind[3] + kind[2] * minutes)
-  kind.also = kind[5] and {'also', kind[5]} or {}
-  kind.by_rank, kind.by_age = {}, {}
+local now = tonumber(ARGV[1])
+if not now then
+  local time = call('TIME')
+  now = time[1] * 1000000 + time[2]
 end
-local all = {}
-for place, key in ipairs(keys) do
-  number = number + 1
-  local i = 2 + 4 * place
-  local id, kind = ARGV[i], kinds[tonumber(ARGV[i + 1])]
-  redis.call('HSET', key, 'new', cmsgpack.pack({number, kind[1], now, kind.score, kind[4]}), 'spec', ARGV[i + 2],
-    'payload', ARGV[i + 3], unpack(kind.also))
-  local stands = string.format('%015d:%s:%s', number, kind[1], id)
-  local last = 2 * place
-  all[last - 1], all[last] = number, id
-  last = #kind.by_rank
-  kind.by_rank[last + 1], kind.by_rank[last + 2] = kind.score, stands
-  kind.by_age[last + 1], kind.by_age[last + 2] = at, stands
+local at = format('%.0f', now)
+local version, seq = format('%.0f', (known[2] or 0) + 1), format('%.0f', (known[4] or 0) + 2)
+local number = (known[3] or 0) + 1
+local rank = format('%.17g', ARGV[9] + ARGV[8] * ((now - 1735689600000000) / 60000000))
+local stands = format('%015d:%s:%s', number, lane, id)
+
+-- The first write: it fails when memory is full, and then nothing is half-written.
+call('HSET', KEYS[1], 'version', version, 'number', format('%.0f', number), 'seq', seq)
+local new = cmsgpack.pack({number, lane, now, rank, ARGV[10]})
+if ARGV[11] then
+  call('HSET', key, 'new', new, 'spec', ARGV[5], 'payload', ARGV[6], 'also', ARGV[11])
+else
+  call('HSET', key, 'new', new, 'spec', ARGV[5], 'payload', ARGV[6])
 end
-each('ZADD', prefix .. 'all', all)
-for _, kind in ipairs(kinds) do
-  each('ZADD', order('lane:' .. kind[1]), kind.by_rank)
-  each('ZADD', order('ready:' .. kind[1]), kind.by_age)
-  count(kind[4], 'ready', #kind.by_rank / 2)
-end
-finish('["task.added","task.ready"]', 2 * #keys, 'null', ARGV[5])
+call('ZADD', prefix .. 'all', number, id)
+call('ZADD', prefix .. 'o:lane:' .. lane, rank, stands)
+call('ZADD', prefix .. 'o:ready:' .. lane, at, stands)
+call('XADD', prefix .. 'events', seq .. '-0', 'n', 2, 'groups',
+  '[[["task.added","task.ready"],' .. at .. ',null,null,["' .. id .. '"]]]')
+call('PUBLISH', prefix .. 'news', version)
 return {'ok', at}

@@ -9,20 +9,21 @@
 -- replies 'slow', and nothing has happened. What a call to the server costs is mostly the call: many tasks share one
 -- wherever they can.
 
+local call = redis.call
 local prefix = string.sub(KEYS[1], 1, -5)
 local now = tonumber(ARGV[1])
 if not now then
-  local time = redis.call('TIME')
+  local time = call('TIME')
   now = time[1] * 1000000 + time[2]
 end
 local at = string.format('%.0f', now)
 
-local known = redis.call('HMGET', KEYS[1], 'gates', 'version', 'number', 'seq', 'floor')
+local known = call('HMGET', KEYS[1], 'gates', 'version', 'number', 'seq', 'floor')
 local version, number, seq = (known[2] or 0) + 1, tonumber(known[3] or 0), tonumber(known[4] or 0)
 
 -- Why nothing can be done just now, if so.
 local function hindrance()
-  if redis.call('EXISTS', prefix .. 'turn') == 1 then
+  if call('EXISTS', prefix .. 'turn') == 1 then
     return {'busy'}
   end
   if (known[1] or '') ~= ARGV[2] then
@@ -54,23 +55,26 @@ end
 local MOST = 1000
 local function each(command, key, parts)
   for i = 1, #parts, MOST do
-    redis.call(command, key, unpack(parts, i, math.min(i + MOST - 1, #parts)))
+    call(command, key, unpack(parts, i, math.min(i + MOST - 1, #parts)))
   end
 end
 
--- Take these out of an order. When they are its first, in this order, that is said in a few words: a log of every name
+-- Take these out of an order. When many are its first, in this order, that is said in a few words: a log of every name
 -- costs more than looking.
 local function remove(key, members)
-  local first = redis.call('ZRANGE', key, 0, #members - 1)
+  if #members == 1 then
+    return call('ZREM', key, members[1])
+  end
+  local first = call('ZRANGE', key, 0, #members - 1)
   for i, member in ipairs(members) do
     if first[i] ~= member then
       return each('ZREM', key, members)
     end
   end
-  redis.call('ZREMRANGEBYRANK', key, 0, #members - 1)
+  call('ZREMRANGEBYRANK', key, 0, #members - 1)
 end
 
--- How many tasks of a kind are in a status, until the end of the script.
+-- How many tasks of a kind are in a status, until the end of the script. Those that are ready stand in their lanes.
 local counted = {}
 local function count(kind, status, by)
   local name = kind .. '"' .. status .. '"]'
@@ -80,17 +84,17 @@ end
 -- The first write: it fails when memory is full, and then nothing is half-written. Writing costs most of all, so the
 -- numbers of this namespace are written at once: for so many events, and so many new tasks.
 local function begin(events, tasks)
-  redis.call('HSET', KEYS[1], 'version', whole(version), 'number', whole(number + tasks), 'seq', whole(seq + events))
+  call('HSET', KEYS[1], 'version', whole(version), 'number', whole(number + tasks), 'seq', whole(seq + events))
 end
 
 -- The last: what happened, `types` (JSON) to each of so many `items` (JSON), by an agent or nobody.
 local function finish(types, events, agent, items)
   local groups = '[[' .. types .. ',' .. at .. ',' .. agent .. ',null,' .. items .. ']]'
-  redis.call('XADD', prefix .. 'events', whole(seq + events) .. '-0', 'n', events, 'groups', groups)
+  call('XADD', prefix .. 'events', whole(seq + events) .. '-0', 'n', events, 'groups', groups)
   for name, by in pairs(counted) do
     if by ~= 0 then
-      redis.call('HINCRBY', prefix .. 'counts', name, by)
+      call('HINCRBY', prefix .. 'counts', name, by)
     end
   end
-  redis.call('PUBLISH', prefix .. 'news', whole(version))
+  call('PUBLISH', prefix .. 'news', whole(version))
 end

@@ -9,7 +9,7 @@ if hindered then
 end
 local found = {}
 for i = 4, #ARGV, 3 do
-  local seen = redis.call('HMGET', prefix .. 't:' .. ARGV[i], 'new', 'claim', 'end')
+  local seen = call('HMGET', prefix .. 't:' .. ARGV[i], 'new', 'claim', 'end')
   if not seen[2] or seen[3] then
     return {'slow'}
   end
@@ -26,7 +26,7 @@ for place, seen in ipairs(found) do
   local id, claim = ARGV[i], seen.claim
   local ends = now + seconds(tonumber(ARGV[i + 2] ~= '' and ARGV[i + 2] or claim[4]))
   claim[5], claim[9] = ends, now
-  redis.call('HSET', prefix .. 't:' .. id, 'claim', cmsgpack.pack(claim))
+  call('HSET', prefix .. 't:' .. id, 'claim', cmsgpack.pack(claim))
   leases[#leases + 1] = whole(claim[7] and math.min(ends, claim[7]) or ends)
   leases[#leases + 1] = string.format('%015d:%s:%s', seen.new[1], seen.new[2], id)
   reply[#reply + 1] = whole(ends)

@@ -14,7 +14,7 @@ local agent
 for i = 4, #ARGV, 6 do
   local id = ARGV[i]
   local key = prefix .. 't:' .. id
-  local seen = redis.call('HMGET', key, 'new', 'claim', 'end')
+  local seen = call('HMGET', key, 'new', 'claim', 'end')
   local claim = seen[2] and not seen[3] and not met[id] and cmsgpack.unpack(seen[2])
   agent = agent or claim and claim[3]
   if claim and whole(claim[2]) == ARGV[i + 1] and claim[3] == agent and not (claim[7] and claim[7] <= now) then
@@ -42,7 +42,7 @@ for _, seen in ipairs(found) do
     fields[#fields + 1] = 'decision'
     fields[#fields + 1] = decision
   end
-  redis.call('HSET', seen.key, unpack(fields))
+  call('HSET', seen.key, unpack(fields))
   local stands = string.format('%015d:%s:%s', seen.new[1], seen.new[2], id)
   over[#over + 1] = stands
   ended[#ended + 1] = at

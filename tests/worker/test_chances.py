@@ -1,0 +1,217 @@
+"""A worker on Redis, whose claims are sent the moment its store hears of news: nothing is missed, nothing is kept."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dibs
+from dibs.requests import claim_request
+from dibs.stores import open_store
+from dibs.stores.chances import Chance, wait_for_chance
+from dibs.stores.following import following
+from dibs.stores.redis.flying import Flights
+from dibs.stores.standing import MOVED, Standing
+from dibs.worker import worker as working
+from tests.worker.facts import PATIENCE_S, eventually, first, has_status
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+TASKS = 30
+
+
+@pytest.fixture(autouse=True)
+def nobody_looks_by_himself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is missed stays missed."""
+    monkeypatch.setattr(working, "POLL_S", 1_000.0)
+    monkeypatch.setattr("dibs.stores.redis.flying.CONFIRM_S", 1_000.0)
+
+
+class Gate:
+    """Claims that a store sends by itself are made, and answered when this opens."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.open = asyncio.Event()
+        self.sent = asyncio.Event()
+        seize, ended = Flights._seize, Flights._ended
+        seizing = False
+
+        def seized(flights: Flights, plan: Any) -> None:
+            nonlocal seizing
+            seizing = True
+            seize(flights, plan)
+            if plan.chance.taking is not None:
+                self.sent.set()
+
+        async def slow(flights: Flights, errand: Any, flight: Any, asked: Any) -> Any:
+            if seizing and errand.script == "claim":
+                await self.open.wait()
+            return await ended(flights, errand, flight, asked)
+
+        monkeypatch.setattr(Flights, "_seize", seized)
+        monkeypatch.setattr(Flights, "_ended", slow)
+
+
+def _app(done: list[Any]) -> dibs.App:
+    app = dibs.App()
+
+    @app.handler("work")
+    async def work(number: int = 0) -> None:
+        done.append(number)
+
+    return app
+
+
+@asynccontextmanager
+async def _idle(worker: dibs.Worker, queue: Any) -> AsyncIterator[asyncio.Task[None]]:
+    """It runs, knows the lane of its work, and has found that there is nothing to do."""
+    await queue.cancel((await queue.add("work")).id)
+    running = asyncio.create_task(worker.run())
+    flights: Flights = queue.store._flights
+    await eventually(lambda: any(plan is not None for plan in flights._sleepers.values()))
+    yield running
+    worker.stop()
+    await asyncio.wait([running], timeout=PATIENCE_S)
+    if not running.cancelled():
+        running.result()
+
+
+async def test_what_comes_is_taken_before_the_worker_asks(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[int] = []
+    async with dibs.connect(redis_url) as queue, dibs.connect(redis_url) as beside:
+        worker = dibs.Worker(_app(done), queue)
+        async with worker, _idle(worker, queue):
+            asked: list[Any] = []
+            claim = queue.claim
+
+            async def claimed(*args: Any, **options: Any) -> Any:
+                asked.append(len(done))
+                return await claim(*args, **options)
+
+            monkeypatch.setattr(queue, "claim", claimed)
+            await beside.add("work", {"number": 7})
+            await eventually(lambda: done == [7])
+            assert 0 not in asked, "when it asked by itself, the work had begun"
+            await eventually(lambda: asked)
+        assert await beside.store.check() == []
+
+
+async def test_no_news_is_missed_among_others(redis_url: str) -> None:
+    done: list[int] = []
+    async with dibs.connect(redis_url) as queue, dibs.connect(redis_url) as beside:
+        worker = dibs.Worker(_app(done), queue)
+        async with worker, _idle(worker, queue):
+            for number in range(TASKS):
+                # Nothing for it, and at once something: what was claimed for the first may not have seen the second.
+                await asyncio.gather(beside.add("other"), beside.add("other"))
+                await beside.add("work", {"number": number})
+                if number % 3 == 0:
+                    await eventually(lambda: len(done) == number + 1)  # noqa: B023
+            await eventually(lambda: len(done) == TASKS)
+        assert sorted(done) == list(range(TASKS))
+        assert await beside.store.check() == []
+
+
+async def test_news_that_a_claim_could_not_see_are_news(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come after it was made, and before the worker is awake."""
+    done: list[int] = []
+    async with dibs.connect(redis_url) as queue, dibs.connect(redis_url) as beside:
+        worker = dibs.Worker(_app(done), queue)
+        async with worker, _idle(worker, queue):
+            wait_for_news = Flights.wait_for_news
+            used: list[Any] = []
+            waited: list[int] = []
+
+            async def sleepy(flights: Flights, since: int, until: float, chance: Any = None) -> int | None:
+                if used:
+                    waited.append(since)
+                heard = await wait_for_news(flights, since, until, chance)
+                if used or chance is None or chance.taking is None or (await chance.taking) is None:
+                    return heard
+                used.append(chance)
+                await beside.add("work", {"number": 1})
+                await eventually(lambda: flights.heard != heard)
+                return flights.heard
+
+            monkeypatch.setattr(Flights, "wait_for_news", sleepy)
+            await beside.add("other")
+            await beside.add("other")
+            await eventually(lambda: done == [1])
+            assert used[0].taking.result().claims == []
+            assert waited[0] == used[0].seen, "duties would have woken it, too, but seconds later"
+
+
+async def test_what_a_gate_keeps_back_is_not_taken(redis_url: str) -> None:
+    done: list[int] = []
+    async with dibs.connect(redis_url) as queue, dibs.connect(redis_url) as beside:
+        worker = dibs.Worker(_app(done), queue)
+        async with worker, _idle(worker, queue):
+            await beside.pause("work")
+            task = await beside.add("work", {"number": 1})
+            await beside.add("other")
+            assert (await beside.get(task.id)).status == "ready"
+            await beside.resume("work")
+            await eventually(lambda: done == [1])
+            # From now on claims are the ledger's.
+            await beside.set_slots(type="work", slots=1)
+            await beside.add("work", {"number": 2})
+            await eventually(lambda: done == [1, 2])
+
+
+async def test_a_worker_that_is_stopped_gives_back_what_was_being_taken(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[int] = []
+    gate = Gate(monkeypatch)
+    async with dibs.connect(redis_url) as queue, dibs.connect(redis_url) as beside:
+        worker = dibs.Worker(_app(done), queue)
+        async with worker:
+            async with _idle(worker, queue):
+                task = await beside.add("work")
+                await first(gate.sent.wait())
+                await eventually(lambda: has_status(beside, task.id, "running"))
+                worker.stop()
+                gate.open.set()
+            # It was waited for: nothing is left for its lease to end.
+            seen = await beside.get(task.id)
+        assert (seen.status, seen.attempts, seen.fence, done) == ("ready", 0, 1, [])
+
+
+async def test_a_worker_that_is_cancelled_gives_back_what_was_being_taken(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[int] = []
+    gate = Gate(monkeypatch)
+    async with dibs.connect(redis_url) as queue, dibs.connect(redis_url) as beside:
+        worker = dibs.Worker(_app(done), queue)
+        async with worker:
+            async with _idle(worker, queue) as running:
+                task = await beside.add("work")
+                await first(gate.sent.wait())
+                await eventually(lambda: has_status(beside, task.id, "running"))
+                running.cancel()
+            assert running.cancelled()
+            assert await has_status(beside, task.id, "running")
+            gate.open.set()
+            await eventually(lambda: has_status(beside, task.id, "ready"))
+        assert done == []
+
+
+async def test_who_waits_for_a_chance_goes_along_to_a_store_that_has_none(redis_url: str) -> None:
+    """Everything may move to another kind of store while a worker sleeps."""
+    old, new = open_store(redis_url), open_store("memory:")
+    await old.connect()
+    await new.connect()
+    follower = following(old, lambda _: new)
+    waits = wait_for_chance(follower)
+    assert waits is not None
+    chance = Chance(claim_request("ada"))
+    await old.stand(Standing(state=MOVED, url="memory:"))
+    assert await first(waits(chance, -1, 1_000.0)) == await new.news()
+    assert chance.taking is None
+    assert wait_for_chance(follower) is None
+    await follower.close()
