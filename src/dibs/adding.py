@@ -109,7 +109,11 @@ class Adding:
             coalesce_window,
             context,
         )
-        inserted = await self._insert([spec], connection=connection)
+        # As `_insert` does it, without what only many need: it is the call that is made most.
+        made = drafting.drafts(tracing.stamped([spec]), project=self.project, now=self.store.now(), new_id=self.new_id)
+        if expects is not None:
+            await self._complete(made)
+        inserted = await self.store.insert(Insertion(drafts=made), connection)
         return inserted.tasks[0]
 
     async def add_many(self, tasks: Sequence[NewTask | drafting.Planned], *, connection: Any = None) -> list[Task]:
@@ -178,6 +182,12 @@ class Adding:
     def dag(self, title: str, **options: Any) -> DagPlan:
         """A graph to write down task by task; leaving the `async with` block submits it in one commit."""
         return DagPlan(cast("Queue", self), title, options)
+
+    async def _complete(self, made: list[Draft]) -> None:
+        """Add to contracts what their types say."""
+        from dibs import reporting
+
+        await reporting.fill_in(self.store, self.project, made)
 
     async def _insert(
         self,
