@@ -15,6 +15,7 @@ import dibs
 from dibs.stores.redis import trouble
 from dibs.stores.redis.address import Address
 from dibs.stores.redis.advising import advice
+from dibs.stores.redis.engine import Engine
 from dibs.stores.redis.opening import (
     Opened,
     Seen,
@@ -163,6 +164,21 @@ def test_keys_of_somebody_else_are_not_ours(server: RedisServer, command: tuple[
     server.execute("DEL", "{dibs:theirs}:meta")
     server.execute(*command)
     assert "that are not from dibs: name another one in the URL" in refusal(server.url("theirs"))
+
+
+@pytest.mark.parametrize("word", ["the connection was lost", "LOADING Redis is loading the dataset in memory"])
+def test_a_server_that_is_lost_while_it_is_greeted_is_away(
+    redis_server: RedisServer, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loss = redis.BusyLoadingError if word.startswith("LOADING") else redis.ConnectionError
+
+    def greet(*_: Any) -> None:
+        raise loss(word)
+
+    monkeypatch.setattr(Engine, "_greet", greet)
+    with pytest.raises(dibs.Unavailable) as caught, dibs.connect_sync(redis_server.url()):
+        pass
+    assert redis_server.url().split("/")[2].rpartition("@")[2] in caught.value.message
 
 
 def test_a_sentinel_is_no_server(redis_program: str, tmp_path: Path) -> None:

@@ -77,8 +77,14 @@ class Engine:
 
     def connect(self) -> None:
         """Find the server, check that it will do, and make the namespace ready."""
-        with self.line():
-            pass
+        try:
+            with self.line():
+                pass
+        except exceptions.RedisError as error:
+            # It was found, and is lost since.
+            if trouble.is_loss(error) or trouble.is_passing(error):
+                raise trouble.away(error, self.address) from error
+            raise
 
     @contextmanager
     def line(self) -> Iterator[Line]:
