@@ -67,6 +67,7 @@ async def test_a_server_that_is_killed_misses_nothing_when_it_is_back(tmp_path: 
             for number in range(KILLS):
                 await receiver.until(10)
                 await reader.until(100 * (number + 1))
+                await reader.has_come(number + 1)
                 await asyncio.to_thread(end, server)
                 server = await asyncio.to_thread(started_again, server, store, target)
             await adding
@@ -117,6 +118,10 @@ class Reader:
     async def until(self, seq: int) -> None:
         """Until it has read so far."""
         await until_so(lambda: self.seen >= seq)
+
+    async def has_come(self, times: int) -> None:
+        """Until it was let in so often: what it read before may be much, but only who is there can be cut off."""
+        await until_so(lambda: self.connections >= times)
 
     async def run(self) -> None:
         async with aiohttp.ClientSession() as session:
