@@ -590,7 +590,7 @@ def test_hints_are_few_however_many_commits_there_are(url: str, folder: str) -> 
             while (took := time.monotonic() - started) < 0.5 or len(heard) < 2:
                 engine.changed()
                 await asyncio.sleep(0)
-            assert len(heard) <= took / hints.LONGEST_GAP_S + 6
+            assert len(heard) <= took / hints.STREAM_GAP_S + 6
             await asyncio.sleep(0.1)
             heard.clear()
             engine.changed()

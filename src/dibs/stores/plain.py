@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 def is_plain(insertion: Insertion) -> bool:
     """Whether all of these are standalone, of one project, each with an id of its own."""
-    if insertion.dag is not None or insertion.spawn is not None or not insertion.drafts:
+    drafts = insertion.drafts
+    if insertion.dag is not None or insertion.spawn is not None or not drafts:
         return False
-    project = insertion.drafts[0].task.project
-    for draft in insertion.drafts:
+    project = drafts[0].task.project
+    for draft in drafts:
         task = draft.task
         if draft.dependencies or task.dag_id or task.key is not None or task.parent_id is not None:
             return False
@@ -30,8 +31,7 @@ def is_plain(insertion: Insertion) -> bool:
             return False
         if task.project != project:
             return False
-    ids = {draft.task.id for draft in insertion.drafts}
-    return len(ids) == len(insertion.drafts)
+    return len(drafts) == 1 or len({draft.task.id for draft in drafts}) == len(drafts)
 
 
 def is_typical(draft: Draft) -> bool:

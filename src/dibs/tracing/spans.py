@@ -30,7 +30,10 @@ NEVER = float("inf")
 
 def current_span() -> Given | None:
     """The current span, as headers have it."""
-    current = trace.get_current_span()
+    entered = context.get_current()
+    if not entered:
+        return None
+    current = trace.get_current_span(entered)
     if current is trace.INVALID_SPAN:
         return None
     span = current.get_span_context()

@@ -19,18 +19,23 @@ if TYPE_CHECKING:
 
 LOOK = "SELECT dibs.newest(), (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
-SHORTEST_GAP_S, LONGEST_GAP_S = 0.005, 0.05
-"""Between two hints of one store: the first goes out at once, those of a steady stream of commits ever more rarely."""
+SHORTEST_GAP_S, STREAM_GAP_S, LONGEST_GAP_S = 0.005, 0.05, 0.25
+"""Between two hints of one store: at first, in a steady stream of commits, and among a crowd of stores at the most."""
+PROMPT_S, REST = 0.002, 25
+"""Hints of many stores wait for each other, and commits of their tasks for them. One that takes longer than this tells
+of such a crowd: so many times what it waited none follows it. Others are heard of meanwhile."""
 QUIET_S = 0.015
 """After so long without a hint the next one may leave with a commit."""
-WAKE_EVERY_S = 0.005
-"""Hints that come more quickly wake who waits once for all of them."""
+WAKE_SOONEST_S, WAKE_LATEST_S = 0.005, 0.02
+"""Hints that come more quickly wake who waits once for all of them; in a steady stream of them, which may well be of
+what others do, less often."""
 LISTENING_S = 1.0
 """How often to look while notifications come."""
 SHORTEST_S, LONGEST_S = 0.05, 0.5
 """How often to look while none come: the longer nothing happens, the less often."""
 _TOO_LONG = 1.2
 _TRY_WITHOUT, _TRY_HINTING = 16, 64
+_NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 _REPLY_S = 5.0
 _LAST_HINT_S = 1.0
 _SLOWEST_RETRY_S = 5.0
@@ -88,6 +93,38 @@ class Company:
             self._usual_s = _smoothed(self._usual_s, seconds)
 
 
+class Pace:
+    """How soon the next of many like things may follow: at once after a quiet moment, in a stream ever later."""
+
+    def __init__(self, soonest_s: float, latest_s: float) -> None:
+        self.soonest_s = soonest_s
+        self.latest_s = latest_s
+        self._gap_s = soonest_s
+        self._at = 0.0
+
+    def left_s(self, now: float) -> float:
+        """How long the one that is asked for has to wait; 0: not at all."""
+        left_s = self._at + self._gap_s - now
+        if left_s <= 0:
+            self._gap_s = self.soonest_s
+            return 0.0
+        self._gap_s = max(min(self._gap_s * 2, self.latest_s), self.soonest_s)
+        return left_s
+
+    def went(self, now: float) -> None:
+        """There was one."""
+        self._at = now
+
+    def begin(self, now: float) -> None:
+        """There was one, and it was no part of a stream."""
+        self._at = now
+        self._gap_s = self.soonest_s
+
+    def is_quiet(self, now: float, for_s: float) -> bool:
+        """Whether there was none for so long."""
+        return now >= self._at + for_s
+
+
 def _smoothed(known: float | None, seconds: float) -> float:
     return seconds if known is None else known + (seconds - known) / 4
 
@@ -116,10 +153,9 @@ class Hints:
         self._seen: int | None = None
         self._looked_at = 0.0
         self._pause_s = SHORTEST_S
-        self._hinted_at = 0.0
         self._company = Company()
-        self._gap_s = SHORTEST_GAP_S
-        self._woke_at = 0.0
+        self._sends = Pace(SHORTEST_GAP_S, STREAM_GAP_S)
+        self._wakes = Pace(WAKE_SOONEST_S, WAKE_LATEST_S)
         self._waking: asyncio.TimerHandle | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._hint: asyncio.Task[None] | None = None
@@ -132,10 +168,9 @@ class Hints:
         if not self._sending or self._timer is not None:
             return None
         now = time.monotonic()
-        if now < self._hinted_at + QUIET_S or not self._company.allows():
+        if not self._sends.is_quiet(now, QUIET_S) or not self._company.allows():
             return None
-        self._hinted_at = now
-        self._gap_s = SHORTEST_GAP_S
+        self._sends.begin(now)
         return [self._channel, self._origin]
 
     def changed(self, hinted: bool = False, took_s: float | None = None) -> None:
@@ -146,28 +181,31 @@ class Hints:
             self._company.took(hinted, took_s)
         if hinted or not self._sending or self._timer is not None:
             return
-        left = self._hinted_at + self._gap_s - time.monotonic()
-        if left <= 0:
-            self._gap_s = SHORTEST_GAP_S
-            self._send()
-        else:
+        left_s = self._sends.left_s(time.monotonic())
+        if left_s:
             # Commits come quickly, so waiters are awake: tell them of many at once.
-            self._gap_s = min(self._gap_s * 2, LONGEST_GAP_S)
-            self._timer = asyncio.get_running_loop().call_later(left, self._send)
+            self._timer = asyncio.get_running_loop().call_later(left_s, self._send)
+        else:
+            self._send()
 
     def _send(self) -> None:
         self._timer = None
-        self._hinted_at = time.monotonic()
+        now = time.monotonic()
+        self._sends.went(now)
         if self._hint is not None and not self._hint.done():
             # The one under way is slow; another must follow, since it may have been sent before the last commit.
-            self._timer = asyncio.get_running_loop().call_later(self._gap_s, self._send)
+            self._timer = asyncio.get_running_loop().call_later(self._sends.left_s(now), self._send)
             return
         self._hint = asyncio.create_task(self._notify())
 
     async def _notify(self) -> None:
+        began = time.monotonic()
+        # It tells of what is kept already, so nobody needs to wait for the disk once more.
         # If this fails, the others will see by themselves.
         with suppress(Exception):
-            await self._line.attempt("SELECT pg_notify($1, $2)", self._channel, self._origin)
+            await self._line.attempt(_NOTIFY, self._channel, self._origin)
+        waited = time.monotonic() - began - PROMPT_S
+        self._sends.soonest_s = min(max(REST * waited, SHORTEST_GAP_S), LONGEST_GAP_S)
 
     # Waiting
 
@@ -270,15 +308,15 @@ class Hints:
     def _heard(self, connection: Connection, pid: int, channel: str, origin: object) -> None:
         if origin == self._origin or self._waking is not None:
             return
-        left = self._woke_at + WAKE_EVERY_S - time.monotonic()
-        if left <= 0:
-            self._wake_up()
+        left_s = self._wakes.left_s(time.monotonic())
+        if left_s:
+            self._waking = asyncio.get_running_loop().call_later(left_s, self._wake_up)
         else:
-            self._waking = asyncio.get_running_loop().call_later(left, self._wake_up)
+            self._wake_up()
 
     def _wake_up(self) -> None:
         self._waking = None
-        self._woke_at = time.monotonic()
+        self._wakes.went(time.monotonic())
         self._bump()
 
     def _deaf(self, connection: Connection) -> None:
