@@ -76,7 +76,7 @@ def dibs(url: str, capfd: pytest.CaptureFixture[str]) -> Run:
 def shell(url: str) -> Run:
     def run(*argv: object, stdin: bytes = b"") -> Result:
         command: list[str | bytes] = [*COMMAND, *(os.fsencode(str(argument)) for argument in argv)]
-        done = subprocess.run(command, input=stdin, capture_output=True, timeout=60, check=False)
+        done = subprocess.run(command, input=stdin, capture_output=True, timeout=100, check=False)
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run

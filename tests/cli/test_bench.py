@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from tests.servers.postgres import Server
     from tests.servers.redis import Namespaces
 
-BRIEF = ("--seconds", "1", "--tasks", "50")
+BRIEF = ("--seconds", "120", "--tasks", "50")
+"""Few tasks, and time enough for all of them: how long that takes depends on the machine."""
 
 
 def _is_whole(figures: Any) -> None:
@@ -32,7 +33,8 @@ def _is_whole(figures: Any) -> None:
     assert len(figures["rates"]) == 4
     for rate in figures["rates"]:
         assert rate["tasks"] > 0, rate
-        assert rate["per_second"] == pytest.approx(rate["tasks"] / rate["seconds"], rel=0.05)
+        # Seconds are told to four places, which is little of what takes less than a thousandth.
+        assert rate["seconds"] == pytest.approx(rate["tasks"] / rate["per_second"], rel=0.05, abs=0.0001)
     assert figures["latency"]["tasks"] > 0
     assert 0 < figures["latency"]["p50_ms"] <= figures["latency"]["p99_ms"]
     assert figures["cores"] >= 1

@@ -51,7 +51,7 @@ def test_an_output_that_is_expected_completes_as_ever(dibs: Run) -> None:
 
 
 def test_an_output_that_is_refused_is_exit_2_with_the_reasons_and_where_the_task_went(dibs: Run) -> None:
-    id = claimed(dibs)
+    id = claimed(dibs, "--retry", "fixed:1h")
     refused = dibs("complete", id, "--fence", 1, "--output", '{"price": "cheap"}')
     assert (refused.code, refused.line) == (2, "retrying")
     assert refused.err.startswith("dibs: the output was refused by json-schema: /price: ")

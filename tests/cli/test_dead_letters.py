@@ -199,8 +199,13 @@ class Screen:
             start_new_session=True,
         )
         os.close(inside)
-        self.shown = ""
+        self._bytes = b""
         self._read = 0
+
+    @property
+    def shown(self) -> str:
+        """All that was shown so far. It comes in pieces that may end within a sign or a colour."""
+        return plain(self._bytes.decode(errors="replace"))
 
     def until(self, text: str) -> None:
         """Wait until this was shown, after all that was waited for before."""
@@ -214,7 +219,7 @@ class Screen:
             except OSError:
                 seen = b""
             assert seen, f"it ended without {text!r}: {self.shown!r}"
-            self.shown += plain(seen.decode(errors="replace"))
+            self._bytes += seen
         self._read = self.shown.index(text, self._read) + len(text)
 
     def answer(self, question: str, keys: str) -> None:
@@ -225,7 +230,7 @@ class Screen:
         """Read on to the end; its exit code."""
         try:
             while seen := os.read(self._screen, 65536):
-                self.shown += plain(seen.decode(errors="replace"))
+                self._bytes += seen
         except OSError:
             pass
         return self._process.wait(60)

@@ -40,7 +40,7 @@ def test_a_program_reads_until_when_although_the_sentence_says_it_roughly(dibs: 
 def test_a_blocker_that_adds_something_is_told(dibs: Run) -> None:
     id = dibs("add", "t", ok=True).line
     dibs("claim", "--agent", "ada", ok=True)
-    dibs("fail", id, "--fence", 1, "--error", "connection reset", ok=True)
+    dibs("fail", id, "--fence", 1, "--error", "connection reset", "--retry-after", "1h", ok=True)
     assert "  retry: failed with error: connection reset (until " in dibs("why", id, ok=True).out
 
 

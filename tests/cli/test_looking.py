@@ -176,7 +176,7 @@ def test_wait_sees_what_another_process_does(dibs: Run, shell: Run) -> None:
 
     id = dibs("add", "t", ok=True).line
     answers = []
-    waiting = threading.Thread(target=lambda: answers.append(shell("wait", id, "--timeout", "30s")))
+    waiting = threading.Thread(target=lambda: answers.append(shell("wait", id, "--timeout", "60s")))
     waiting.start()
     shell("cancel", id)
     waiting.join()

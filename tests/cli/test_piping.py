@@ -22,7 +22,7 @@ def test_tail_ends_when_nobody_reads_it_also_if_nothing_happens(dibs: Run, optio
     with process:
         assert b"task.added" in process.stdout.readline()
         process.stdout.close()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
         assert process.stderr.read() == b""
 
 
@@ -35,7 +35,7 @@ def test_a_transcript_that_nobody_reads_ends_too(dibs: Run) -> None:
     with process:
         assert process.stdout.readline() == b"a line\n"
         process.stdout.close()
-        assert process.wait(30) == 0
+        assert process.wait(60) == 0
 
 
 @pytest.mark.parametrize("argv", [("ls",), ("ls", "--json"), ("add", "t"), ("--help",)])

@@ -53,7 +53,7 @@ def test_what_happens_makes_a_task_for_whoever_claims_next(dibs: Run) -> None:
     dibs("add", "code", ok=True)
     claim = dibs("claim", "--agent", "ada", "--json", ok=True).json
     dibs("complete", claim["task"]["id"], "--fence", claim["fence"], ok=True)
-    followed = dibs("claim", "--agent", "ada", "--wait", "10s", "--json", ok=True).json
+    followed = dibs("claim", "--agent", "ada", "--wait", "60s", "--json", ok=True).json
     assert (followed["task"]["type"], followed["task"]["created_by"]) == ("docs", "trigger:docs")
 
 

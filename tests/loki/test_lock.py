@@ -105,7 +105,7 @@ def test_it_waits_for_who_lets_go_in_time(lock: Path) -> None:
         assert holder.stdin is not None
         # Its end is under way, not done: whoever comes now may have to wait a moment.
         holder.stdin.close()
-        with locked(str(lock), wait_s=30):
+        with locked(str(lock), wait_s=60):
             assert not is_free(lock)
 
 

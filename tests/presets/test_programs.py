@@ -91,8 +91,9 @@ async def test_a_limit_counts_no_attempt_and_says_when_to_come_back(preset: str,
         assert task.retry_at is not None
         assert attempt.ended_at is not None
         wait_s = (task.retry_at - attempt.ended_at).total_seconds()
-        expected = 7.0 if scene == "rate_limit" else resets_at - attempt.ended_at.timestamp()
-        assert abs(wait_s - expected) < 5, (wait_s, expected, attempt.error)
+        expected = 700.0 if scene == "rate_limit" else resets_at - attempt.ended_at.timestamp()
+        # Some say how long it is until then, and that a moment before the attempt ends.
+        assert abs(wait_s - expected) < (1 if scene == "rate_limit" else 60), (wait_s, expected, attempt.error)
 
 
 @pytest.mark.parametrize("preset", NAMES)
@@ -112,7 +113,7 @@ async def test_grandchildren_end_with_the_program(preset: str, tmp_path: Path) -
 
 async def test_a_timeout_ends_the_program_with_all_it_started_and_keeps_what_it_said(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
-    app = command_app(["code"], [], preset="claude", timeout=5.0)
+    app = command_app(["code"], [], preset="claude", timeout=15.0)
     url = f"sqlite:{tmp_path / 'dibs.db'}"
     payload = {"prompt": f"SCENE=hangs:{pids}"}
     task = await ended(url, app, "code", payload, max_attempts=1)

@@ -58,7 +58,7 @@ def test_a_dead_letter_is_looked_into(shell: Shell) -> None:
     shell.run("""dibs add code "Parse it" --payload '{"n": 7}' --max-attempts 1""")
     claim = json.loads(shell.run("dibs claim --agent ada --json").stdout)
     shell.run(f"dibs fail {claim['task']['id']} --fence {claim['fence']} --error 'no such module'")
-    found = json.loads(shell.run("dibs claim --agent ada --wait 10s --json").stdout)["task"]
+    found = json.loads(shell.run("dibs claim --agent ada --wait 60s --json").stdout)["task"]
     assert (found["type"], found["title"], found["tags"]) == ("investigate", "Why did Parse it fail?", ["of:code"])
     assert found["payload"] == {"task": claim["task"]["id"], "error": "no such module", "was": {"n": 7}}
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 60.0
 LOOK_S = 0.01
-LEASE_S = 8.0
+LEASE_S = 10.0
 """A lease that is to be kept: see `renewed`."""
 
 

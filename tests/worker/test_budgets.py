@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 import dibs
-from tests.worker.facts import ended, first
+from tests.worker.facts import LEASE_S, PATIENCE_S, ended, first
 
 
 async def test_a_handler_that_spends_more_than_its_task_may_is_stopped(url: str) -> None:
@@ -47,7 +47,7 @@ async def test_a_thread_hears_of_it() -> None:
     @app.handler("job")
     def job(ctx: Any) -> None:
         ctx.spend(turns=2)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_S
         while not ctx.cancelled:
             assert time.monotonic() < deadline
             time.sleep(0.01)
@@ -66,7 +66,7 @@ async def test_what_was_reported_past_the_worker_stops_it_too(url: str) -> None:
             await asyncio.Event().wait()
 
         task = await queue.add("job", max_cost=0.5)
-        async with dibs.Worker(app, queue, agent="tester", lease=3) as worker:
+        async with dibs.Worker(app, queue, agent="tester", lease=LEASE_S) as worker:
             await first(worker.drain())
         task = await queue.get(task.id)
         assert (task.status, task.reason, task.cost_usd) == ("dead_lettered", "budget_exceeded", 9)

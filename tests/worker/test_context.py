@@ -227,6 +227,7 @@ async def test_log_lines_and_progress_are_seen_while_the_task_runs(url: str) -> 
         async with dibs.Worker(app, queue) as worker:
             running = asyncio.create_task(worker.drain())
             await eventually(lambda: _logged(queue, task.id))
+            await eventually(lambda: _progressed(queue, task.id))
             now = await queue.get(task.id)
             assert (now.status, now.progress, now.note) == ("running", 0.4, "nearly half")
             seen.set()
@@ -235,6 +236,10 @@ async def test_log_lines_and_progress_are_seen_while_the_task_runs(url: str) -> 
 
 async def _logged(queue: dibs.Queue, task_id: str) -> bool:
     return any(entry.kind == "log" for entry in await queue.journal(task_id))
+
+
+async def _progressed(queue: dibs.Queue, task_id: str) -> bool:
+    return (await queue.get(task_id)).progress is not None
 
 
 async def test_a_thread_uses_the_same_verbs_without_await(url: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 import dibs
 from dibs.worker import command_app
 from tests.worker.apps import app as processes
-from tests.worker.facts import alive, any_alive, ended, eventually, first, has_status, lines
+from tests.worker.facts import PATIENCE_S, alive, any_alive, ended, eventually, first, has_status, lines
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -95,7 +95,7 @@ if __name__ == "__main__":
 def test_a_process_handler_may_live_in_the_script_itself(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=30, check=True)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=PATIENCE_S, check=True)
     assert done.stdout == "__dibs_main__ True\n"
 
 
@@ -270,7 +270,7 @@ async def test_cancelling_a_running_command_kills_its_grandchildren(url: str, tm
     code = FAMILY.format(pids=str(pids), then="time.sleep(300)")
     async with dibs.connect(url) as queue:
         task = await queue.add("job")
-        async with dibs.Worker(command_app(["job"], python(code)), queue, lease=3) as worker:
+        async with dibs.Worker(command_app(["job"], python(code)), queue) as worker:
             running = asyncio.create_task(worker.run())
             await eventually(lambda: lines(pids))
             await queue.cancel(task.id)

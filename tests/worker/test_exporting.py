@@ -45,6 +45,8 @@ def test_a_worker_sends_its_spans_before_it_ends(file_url: str) -> None:
         env = {
             **os.environ,
             "OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{collector.server_port}",
+            # Whoever waits longer does not send it twice.
+            "OTEL_EXPORTER_OTLP_TIMEOUT": "60",
             "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         }
         argv = ["run", "--type", "code", "--drain", "--url", file_url, "--", "echo", "done"]

@@ -52,10 +52,11 @@ async def test_a_handler_hears_of_each_child_once(url: str, kind: str) -> None:
 async def test_a_parent_that_was_killed_and_comes_back_hears_what_ended_meanwhile(file_url: str) -> None:
     async with dibs.connect(file_url) as queue:
         await queue.add("parent")
-        [dead] = await queue.claim("dead", types=["parent"], lease=1)
+        [dead] = await queue.claim("dead", types=["parent"])
         await queue.spawn(dead, [dibs.NewTask("child", {"number": 4})])
         [child] = await queue.claim("c", types=["child"])
         await queue.complete(child, 8)
+        await queue.renew(dead, lease=1)  # its last word
 
         app = dibs.App()
 

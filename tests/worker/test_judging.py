@@ -112,7 +112,7 @@ async def test_for_a_claim_that_is_lost_nothing_is_run(url: str, tmp_path: Path)
 async def test_a_cancel_ends_the_command(url: str, tmp_path: Path) -> None:
     async with dibs.connect(url) as queue:
         await queue.add("job", expects=waits(tmp_path))
-        [claim] = await queue.claim("ada", lease=3)
+        [claim] = await queue.claim("ada", lease=LEASE_S)
         completing = asyncio.create_task(queue.complete(claim, 1))
         await eventually(lambda: lines(tmp_path / "pids"))
         await queue.cancel(claim.task.id)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.facts import eventually
+from tests.worker.facts import alive, eventually
 
 _WORKER = """
 import os, signal, subprocess, sys
@@ -36,14 +36,6 @@ else:
 """
 
 
-def is_alive(pid: int) -> bool:
-    """Whether it runs; one that ended and that nobody has waited for does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
-
-
 def killed(when: str) -> int:
     """A worker that dies at this moment; the process that it had started."""
     done = subprocess.run([sys.executable, "-c", _WORKER, when], stdout=subprocess.PIPE, text=True, check=False)
@@ -57,13 +49,13 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason=
 @pytest.mark.parametrize("when", ["starting", "started", "closed"])
 async def test_what_runs_or_is_being_started_ends_with_its_worker(when: str) -> None:
     pid = killed(when)
-    await eventually(lambda: not is_alive(pid))
+    await eventually(lambda: not alive(pid))
 
 
 @needs_proc
 async def test_what_was_started_and_forgotten_is_left_alone() -> None:
     pid = killed("forgotten")
     other = killed("starting")
-    await eventually(lambda: not is_alive(other))
-    assert is_alive(pid)
+    await eventually(lambda: not alive(other))
+    assert alive(pid)
     os.kill(pid, signal.SIGKILL)

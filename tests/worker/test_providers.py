@@ -62,7 +62,7 @@ async def test_other_providers_work_goes_on(url: str) -> None:
         async with dibs.Worker(app, queue, concurrency=2) as worker:
             working = asyncio.create_task(worker.run())
             for task in others:
-                assert (await queue.wait(task.id, timeout=20)).output == "other"
+                assert (await queue.wait(task.id, timeout=PATIENCE_S)).output == "other"
             worker.stop()
             await first(working)
         found = await asyncio.gather(*(queue.get(task.id) for task in limited))

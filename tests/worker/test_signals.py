@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sqlite3
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import dibs
-from tests.worker.facts import PATIENCE_S, any_alive, eventually, first, has_status, lines
+from tests.worker.facts import LEASE_S, PATIENCE_S, any_alive, eventually, first, has_status, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,15 +68,15 @@ async def test_a_worker_stopped_past_its_lease_cannot_settle(file_url: str, tmp_
     began, release, log = tmp_path / "began", tmp_path / "release", tmp_path / "log"
     async with dibs.connect(file_url) as queue:
         task = await queue.add("nap", {"began": str(began), "release": str(release)}, retry="immediate")
-        with worker(file_url, log, lease=1) as process:
-            # Right after a renewal it writes nothing: stopped in the middle of a write, it would keep the file locked.
-            await eventually(lambda: _renewed(queue, task.id))
-            process.send_signal(signal.SIGSTOP)
+        with worker(file_url, log, lease=LEASE_S) as process:
+            await eventually(lambda: lines(began))
+            await eventually(lambda: _stopped_between_writes(process, tmp_path / "dibs.db"))
             claims = await first(_claim(queue))
             assert claims[0].task.id == task.id
             release.touch()
+            said = log.read_text().count(task.id)
             process.send_signal(signal.SIGCONT)
-            await eventually(lambda: task.id in log.read_text())
+            await eventually(lambda: log.read_text().count(task.id) > said)
             assert await has_status(queue, task.id, "running")
             await queue.complete(claims[0], "by the second agent")
             # It goes on with other work.
@@ -85,8 +87,18 @@ async def test_a_worker_stopped_past_its_lease_cannot_settle(file_url: str, tmp_
         assert outcomes == ["expired", "completed"]
 
 
-async def _renewed(queue: dibs.Queue, task_id: str) -> bool:
-    return (await queue.get(task_id)).renewed_at is not None
+def _stopped_between_writes(process: subprocess.Popen[bytes], file: Path) -> bool:
+    """Stop it; in the middle of a write, while it would keep the file locked, it may go on until the next time."""
+    process.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    with closing(sqlite3.connect(file, timeout=0, isolation_level=None)) as connection:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError:
+            process.send_signal(signal.SIGCONT)
+            return False
+        connection.execute("ROLLBACK")
+    return True
 
 
 async def _claim(queue: dibs.Queue) -> list[dibs.Claim]:
@@ -101,15 +113,21 @@ async def test_steps_survive_kill_9_and_are_not_run_twice(file_url: str, tmp_pat
     path, release = tmp_path / "steps", tmp_path / "release"
     async with dibs.connect(file_url) as queue:
         task = await queue.add("steps", {"path": str(path), "release": str(release)})
-        with worker(file_url, tmp_path / "log", lease=1) as process:
+        with worker(file_url, tmp_path / "log") as process:
             await eventually(lambda: _recorded(queue, task.id))
             process.kill()
             process.wait()
+        await _end_lease(queue, task.id)
         release.touch()
         with worker(file_url, tmp_path / "log"):
             done = await first(queue.wait(task.id))
         assert (done.status, done.output) == ("completed", ["one", "two"])
         assert lines(path) == ["one", "two"]
+
+
+async def _end_lease(queue: dibs.Queue, task_id: str) -> None:
+    """Until now it had to last, and nobody is left who needs it."""
+    await queue.renew((task_id, 1), lease=1)
 
 
 async def _recorded(queue: dibs.Queue, task_id: str) -> bool:
@@ -120,10 +138,11 @@ async def test_a_killed_workers_tasks_are_done_by_the_next(file_url: str, tmp_pa
     began, count = tmp_path / "began", tmp_path / "count"
     async with dibs.connect(file_url) as queue:
         nap = await queue.add("nap", {"began": str(began), "release": str(tmp_path / "release")}, retry="immediate")
-        with worker(file_url, tmp_path / "log", lease=1) as process:
+        with worker(file_url, tmp_path / "log") as process:
             await eventually(lambda: lines(began))
             process.kill()
             process.wait()
+        await _end_lease(queue, nap.id)
         (tmp_path / "release").touch()
         tasks = await queue.add_many([dibs.NewTask("count", {"path": str(count)}) for _ in range(20)])
         with worker(file_url, tmp_path / "log"):

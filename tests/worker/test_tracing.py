@@ -129,7 +129,8 @@ async def test_what_an_attempt_spawns_is_linked_to_it(url: str, exported: InMemo
     async with dibs.connect(url) as queue:
         await queue.add("plan", {})
         await drained(app, queue)
-    above, below = attempts(exported)
+    made = {(span.attributes or {})[names.MESSAGING_DESTINATION]: span for span in attempts(exported)}
+    above, below = made["plan"], made["code"]
     assert above.links == ()
     assert below.links[0].context.span_id == above.context.span_id
 

@@ -48,7 +48,8 @@ class Work:
     Instants here are this process's monotonic clock: `lease_until` is when the lease may end at the
     earliest, `ends_at` when the timeout does, `slow_until` how long its provider shall be spared. `group` is the
     process group that does the work, if one does. `sanitized`: something it recorded could not be kept as it was.
-    `decision`: what it decided, for its completion. `artifacts`: kept, and to be told with its end if it fails.
+    `entered`: its first line has run. `decision`: what it decided, for its completion. `artifacts`: kept, and to be
+    told with its end if it fails.
     `over_limit`: the limit of its task, or the budget, that it is over. `members`: the others of its group
     (`together`); one of those has its own `ending` if it was judged by itself, and calls `forget` when it is settled by
     itself. `span`: its span, where attempts are traced. `tree`: the worktree that its agent has left and that is to be
@@ -64,6 +65,7 @@ class Work:
         "ended",
         "ending",
         "ends_at",
+        "entered",
         "forget",
         "group",
         "handler",
@@ -106,6 +108,7 @@ class Work:
         self.timeout_s = handler.timeout_s if claim.timeout_s is None else claim.timeout_s
         self.ends_at = NEVER
         self.task: asyncio.Task[None] | None = None
+        self.entered = False
         self.group: int | None = None
         self.stopped: Stop | None = None
         self.stopped_at = NEVER
@@ -200,8 +203,13 @@ class Work:
             self.lines.extendleft(reversed(lines[max(len(lines) - room, 0) :]))
 
     def _cancel(self) -> None:
-        if not self.over and self.task is not None:
+        if self.over or self.task is None:
+            return
+        if self.entered:
             self.task.cancel()
+        else:
+            # Cancelled before its first line it would never run that, and nobody would give back its slot.
+            self.loop.call_soon(self._cancel)
 
 
 def signal_group(group: int, number: signal.Signals) -> bool:

@@ -390,6 +390,7 @@ class Worker:
 
     async def _perform(self, work: Work) -> None:
         """Run one claim to its end, whatever that is."""
+        work.entered = True
         handler = work.handler
         ending: Ending
         if self._spans is not None:

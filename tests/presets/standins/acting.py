@@ -30,7 +30,7 @@ class Actor:
         raise NotImplementedError
 
     def is_limited(self) -> NoReturn:
-        """The provider turned it away, for 7 seconds where it says so."""
+        """The provider turned it away, for 700 seconds where it says so."""
         raise NotImplementedError
 
     def is_used_up(self, resets_at: int) -> NoReturn:

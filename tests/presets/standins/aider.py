@@ -37,7 +37,7 @@ class Aider(Actor):
         raise SystemExit(0)
 
     def is_limited(self) -> NoReturn:
-        put('litellm.RateLimitError: AnthropicException - {"type":"rate_limit_error","message":"try again in 7s"}')
+        put('litellm.RateLimitError: AnthropicException - {"type":"rate_limit_error","message":"try again in 700s"}')
         put("The API provider has rate limited you. Try again later or check your quotas.")
         raise SystemExit(0)
 

@@ -56,7 +56,7 @@ class Claude(Actor):
 
     def is_limited(self) -> NoReturn:
         self._say(type="system", subtype="api_retry", attempt=1, max_retries=10, retry_delay_ms=600, error_status=429)
-        text = 'API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"retry-after: 7"}}'
+        text = 'API Error: 429 {"type":"error","error":{"type":"rate_limit_error","message":"retry-after: 700"}}'
         self._result(subtype="success", is_error=True, result=text, api_error_status=429)
         raise SystemExit(1)
 

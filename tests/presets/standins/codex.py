@@ -40,7 +40,7 @@ class Codex(Actor):
         raise SystemExit(1)
 
     def is_limited(self) -> NoReturn:
-        self.fails("exceeded retry limit, last status: 429 Too Many Requests, try again in 7s")
+        self.fails("exceeded retry limit, last status: 429 Too Many Requests, try again in 700s")
 
     def is_used_up(self, resets_at: int) -> NoReturn:
         moment = time.localtime(resets_at)

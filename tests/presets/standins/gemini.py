@@ -38,7 +38,7 @@ class Gemini(Actor):
 
     def is_limited(self) -> NoReturn:
         self.fails(
-            "Resource has been exhausted (e.g. check quota).\nSuggested retry after 7s. (Status: RESOURCE_EXHAUSTED)"
+            "Resource has been exhausted (e.g. check quota).\nSuggested retry after 700s. (Status: RESOURCE_EXHAUSTED)"
         )
 
     def is_used_up(self, resets_at: int) -> NoReturn:

@@ -34,7 +34,7 @@ class Opencode(Actor):
         self._error("UnknownError", {"message": why})
 
     def is_limited(self) -> NoReturn:
-        headers = {"retry-after": "7", "content-type": "application/json"}
+        headers = {"retry-after": "700", "content-type": "application/json"}
         said = {"message": "Too Many Requests", "statusCode": 429, "isRetryable": True, "responseHeaders": headers}
         self._error("APIError", said)
 
