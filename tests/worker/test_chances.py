@@ -15,7 +15,7 @@ from dibs.stores.chances import Chance, wait_for_chance
 from dibs.stores.following import following
 from dibs.stores.redis.flying import Flights
 from dibs.stores.standing import MOVED, Standing
-from dibs.worker import worker as working
+from dibs.worker import seeking
 from tests.worker.facts import PATIENCE_S, eventually, first, has_status
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ TASKS = 30
 @pytest.fixture(autouse=True)
 def nobody_looks_by_himself(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missed stays missed."""
-    monkeypatch.setattr(working, "POLL_S", 1_000.0)
+    monkeypatch.setattr(seeking, "POLL_S", 1_000.0)
     monkeypatch.setattr("dibs.stores.redis.flying.CONFIRM_S", 1_000.0)
 
 

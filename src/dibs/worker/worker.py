@@ -15,11 +15,10 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from dibs import settling
-from dibs.errors import Invalid, Unavailable
+from dibs.errors import Invalid
 from dibs.keeper import Keeper
 from dibs.requests import default_agent
 from dibs.rules import validation
-from dibs.stores.chances import Chance, wait_for_chance
 from dibs.sync import SyncQueue
 from dibs.worker import together
 from dibs.worker.bell import Bell
@@ -32,6 +31,7 @@ from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Suspended, end
 from dibs.worker.pace import Pace
 from dibs.worker.presence import Presence
 from dibs.worker.renewals import Renewals
+from dibs.worker.seeking import POLL_S, Desk, Seeker
 from dibs.worker.settlements import must_be_checkable, settlement, stopped
 from dibs.worker.settler import Settler
 from dibs.worker.sparing import Sparing
@@ -50,15 +50,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dibs.worker")
 
-POLL_S = 5.0
-FAR_POLL_S = 25.0
-"""How long a server keeps a worker waiting that has nothing to do."""
-SHORTEST_POLL_S = 0.05
-DRAIN_POLL_S = 1.0
-MAX_CLAIM = 1_000
 LONGEST_CLAIM_S = 1.0
 """How long a leaving worker waits for a claim that is under way before it releases what is running."""
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
+LOOK_EVERY_S = 1.0
 
 
 class Worker:
@@ -96,7 +90,6 @@ class Worker:
         self._presence = Presence(queue, self.agent, kind, self._concurrency, POLL_S)
         self._free = self._concurrency
         self._low = 0
-        self._due_in = POLL_S
         self._ready: deque[Work] = deque()
         self._running: set[Work] = set()
         self._held: set[Work] = set()
@@ -125,6 +118,14 @@ class Worker:
         self._sweep = Sweep(self._queue, self._running, self._give_up)
         self._renewals = Renewals(self._queue, self._held, self._ready, self._lease_s)
         self._renewals.start()
+        self._seeker = Seeker(
+            self._queue,
+            self.agent,
+            self._offers,
+            self._presence,
+            self._lease_s,
+            Desk(self._stopping, self._room, self._changed, self._held, wanted=self._wanted, accept=self._accept),
+        )
         self._chores = [
             asyncio.create_task(self._settler.run(), name="dibs-settler"),
             asyncio.create_task(self._sweep.run(), name="dibs-sweep"),
@@ -195,7 +196,7 @@ class Worker:
         if self._working:
             raise Invalid("this worker is working already.", field="worker")
         self._working = True
-        claiming = self._claiming = asyncio.create_task(self._claim(drain), name="dibs-claiming")
+        claiming = self._claiming = asyncio.create_task(self._seeker.seek(drain), name="dibs-claiming")
         try:
             # A chore ends only by a fault; without it this worker would hold tasks and not settle them.
             await asyncio.wait({claiming, *self._chores}, return_when=asyncio.FIRST_COMPLETED)
@@ -214,131 +215,7 @@ class Worker:
             self._changed.set()
         return None
 
-    # Claiming
-
-    async def _claim(self, drain: bool) -> None:
-        """Claim as long as there is room, at once again while claims bring something; else wait for news."""
-        store, seen, pause_s, away = self._queue.store, None, FIRST_PAUSE_S, False
-        # A server wakes one of those who wait for work, not all who wait for news.
-        polls = self._queue.far and self._offers.are_one and not drain
-        while not self._stopping.is_set():
-            if self._wanted() < 1:
-                self._room.clear()
-                await self._room.wait()
-                continue
-            try:
-                if not self._presence.announced:
-                    await self._announce()
-                if polls:
-                    await self._poll()
-                elif await self._claim_once():
-                    seen = None
-                    # What was taken begins before the next claim is prepared.
-                    await asyncio.sleep(0)
-                elif seen is None:
-                    # Ask again knowing what was there before: only what comes after it is news.
-                    seen = await store.news()
-                elif drain and not self._held and not await self._is_needed():
-                    return
-                else:
-                    self._changed.clear()
-                    chance = None if drain else self._chance()
-                    if chance is not None:
-                        seen = await self._wait_for_chance(chance, seen)
-                    else:
-                        waiting = store.wait_for_news(seen, min(DRAIN_POLL_S if drain else POLL_S, self._due_in))
-                        bell = self._changed if drain and self._held else self._stopping
-                        news = await bell.cuts_short(waiting)
-                        seen = seen if news is None else news
-                pause_s, away = FIRST_PAUSE_S, False
-            except Unavailable as error:
-                if not away:
-                    log.warning("nothing can be claimed: %s", error)
-                away = True
-                await self._stopping.cuts_short(asyncio.sleep(pause_s))
-                pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
-
-    async def _poll(self) -> None:
-        """Wait for work at the server, until there is some or this worker is to stop: then whatever it was given
-        meanwhile has been given back."""
-        polling = asyncio.ensure_future(self._claim_once(FAR_POLL_S))
-        stopping = asyncio.ensure_future(self._stopping.wait())
-        try:
-            await asyncio.wait({polling, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            stopping.cancel()
-            polling.cancel()
-            await asyncio.wait({polling})
-        if not polling.cancelled():
-            polling.result()
-
-    def _chance(self) -> Chance | None:
-        """What to claim as soon as there is news; None: that must be asked for in turn, or the store does not do it."""
-        if not self._offers.are_one or wait_for_chance(self._queue.store) is None:
-            return None
-        [(types, capabilities)] = self._offers.in_turn()
-        limit = min(self._wanted(), MAX_CLAIM)
-        return self._queue.chance(self.agent, types=types, capabilities=capabilities, limit=limit, lease=self._lease_s)
-
-    async def _wait_for_chance(self, chance: Chance, seen: int) -> int | None:
-        """Wait until there is something for this worker, which is then taken; or until it should ask by itself. Which
-        news were seen before that."""
-        waits = wait_for_chance(self._queue.store)
-        assert waits is not None
-        while True:
-            try:
-                news = await self._stopping.cuts_short(waits(chance, seen, min(POLL_S, self._due_in)))
-            except BaseException:
-                self._queue.abandon(chance)
-                raise
-            claims = None if chance.taking is None else await self._queue.seized(chance)
-            if claims:
-                self._accept(claims, chance.asked)
-                # It begins before the next claim is prepared.
-                await asyncio.sleep(0)
-                return None
-            if claims is None or self._stopping.is_set():
-                return seen if news is None else news
-            self._due_in = POLL_S
-            self._note_due()
-            seen, chance = chance.seen, Chance(chance.request)
-
-    async def _announce(self) -> None:
-        await self._presence.announce()
-        self._offers.agent, self._offers.agent_type = self._presence.agent, self._presence.type
-
-    async def _is_needed(self) -> bool:
-        """Whether there may be more for it to do."""
-        return await self._offers.left_to_do(self._queue) and not await self._presence.is_draining()
-
-    async def _claim_once(self, wait_s: float = 0.0) -> bool:
-        found = False
-        self._due_in = POLL_S
-        for types, capabilities in self._offers.in_turn():
-            wanted = self._wanted()
-            if wanted < 1:
-                break
-            asked = monotonic()
-            claims = await self._queue.claim(
-                self.agent,
-                types=types,
-                capabilities=capabilities,
-                limit=min(wanted, MAX_CLAIM),
-                lease=self._lease_s,
-                wait=wait_s,
-            )
-            if claims:
-                found = True
-                # Whoever waited does not know when the leases began; no answer takes a sixth of one to get here.
-                self._accept(claims, max(asked, monotonic() - self._lease_s / 6) if wait_s else asked)
-            else:
-                self._note_due()
-        return found
-
-    def _note_due(self) -> None:
-        """When to ask again, though there is no news: of the last claim, which found nothing."""
-        if self._queue.due_in:
-            self._due_in = min(self._due_in, max(self._queue.due_in, SHORTEST_POLL_S))
+    # Running
 
     def _wanted(self) -> int:
         """How many tasks to claim now: the free slots, and what short handlers will have done in a moment."""
@@ -348,8 +225,6 @@ class Worker:
         if ready > self._low:
             return 0
         return self._free + ahead - ready
-
-    # Running
 
     def _accept(self, claims: list[Claim], asked: float) -> None:
         lease_until = asked + self._lease_s
@@ -528,7 +403,7 @@ class Worker:
                     return
             self._changed.clear()
             try:
-                async with asyncio.timeout(DRAIN_POLL_S):
+                async with asyncio.timeout(LOOK_EVERY_S):
                     await self._changed.wait()
             except TimeoutError:
                 now = monotonic()
