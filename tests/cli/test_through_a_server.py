@@ -142,7 +142,8 @@ def test_import_takes_the_right_to_add(server: Up, tmp_path: Path) -> None:
 
 def test_the_demo_plays_at_a_server(server: Up) -> None:
     summary = ask(server, "demo", "--pace", "0.2")
-    assert (summary["problems"], summary["crashes"], summary["url"]) == ([], 1, server.url)
+    assert (summary["problems"], summary["url"]) == ([], server.url)
+    assert summary["crashes"] >= 1  # also an agent that stood still for two seconds loses its lease
     assert ask(server, "dag", "show", summary["dag_id"])["status"] == "completed"
 
 

@@ -16,6 +16,9 @@ FLAKY = "analytics"
 DOOMED = "signup"
 """Whoever works on it, once, is killed."""
 
+MAX_ATTEMPTS = 9
+"""An agent may lose its lease because the machine stands still: that is an attempt, too, also at what fails twice."""
+
 KINDS = ("plan", "research", "design", "write", "code", "test", "deploy")
 """The types of the demo's tasks."""
 
@@ -33,6 +36,7 @@ def tasks(prefix: str = "") -> list[NewTask]:
             ref=ref,
             title=title,
             retry=Retry(strategy="fixed", delay=0.6, jitter=0),
+            max_attempts=MAX_ATTEMPTS,
             tags=("demo",),
             **options,
         )
