@@ -60,7 +60,7 @@ class Scene:
 
 
 @asynccontextmanager
-async def scene(max_wait_s: float = 20.0) -> AsyncIterator[Scene]:
+async def scene(max_wait_s: float = 60.0) -> AsyncIterator[Scene]:
     async with dibs.connect("memory:") as queue:
         made = Scene(queue, max_wait_s)
         try:
@@ -74,7 +74,7 @@ async def scene(max_wait_s: float = 20.0) -> AsyncIterator[Scene]:
 async def test_a_message_is_waited_for_until_it_is_done() -> None:
     async with scene() as here:
         waiting = asyncio.ensure_future(here.send(message("work")))
-        [claim] = await here.queue.claim("ada", wait=5)
+        [claim] = await here.queue.claim("ada", wait=60)
         assert (claim.task.tags, claim.task.created_by, claim.task.title) == (
             ("a2a", claim.task.tags[1], "mine"),
             "grace",
@@ -92,7 +92,7 @@ async def test_but_not_for_ever() -> None:
     async with scene(max_wait_s=0.3) as here:
         begun = time.monotonic()
         task = await here.send(message("work"))
-        assert 0.3 <= time.monotonic() - begun < 10
+        assert 0.3 <= time.monotonic() - begun < 60
         assert state(task.status.state) == "submitted"
 
 

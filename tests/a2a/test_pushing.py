@@ -15,6 +15,7 @@ from dibs.a2a import pushing
 from dibs.a2a.pushing import KIND, Push, Pushing
 from dibs.errors import Conflict, Invalid
 from dibs.server.sending import Answer, Sender
+from dibs.testing import FakeClock
 from tests.hooks.receiver import until, until_so
 from tests.server.running import in_loop
 
@@ -74,7 +75,7 @@ async def test_of_two_servers_one_calls() -> None:
         called = Called()
         async with at_work(queue, pusher(queue, called), pusher(queue, called, "two")):
             await a_task(queue, "a", "b")
-            [claim] = await queue.claim("ada", wait=5)
+            [claim] = await queue.claim("ada", wait=60)
             await until_so(lambda: called.states().count("working") == 2)
             await queue.complete(claim, "done")
 
@@ -87,7 +88,8 @@ async def test_of_two_servers_one_calls() -> None:
 
 @in_loop
 async def test_a_call_in_vain_is_made_again_with_what_is_true_then() -> None:
-    async with dibs.connect("memory:") as queue:
+    # Its clock stands still: the next call stays due later for as long as it takes to see that.
+    async with dibs.connect("memory:", clock=FakeClock()) as queue:
         called = Called(Answer(None, "nobody answered"))
         task_id = await a_task(queue, "a")
         async with at_work(queue, pusher(queue, called)):

@@ -30,6 +30,7 @@ from dibs.a2a.handling import MOST_BY_ONE
 from tests.a2a.client import client, last_task, message, offer, output, state, told
 from tests.hooks.receiver import until
 from tests.server.process import Up, up
+from tests.server.process import until as until_so
 from tests.server.running import in_loop, running
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ async def test_hostile_text_is_text(server: Up) -> None:
         for text in HOSTILE:
             stream = sender.send_message(message(text, {"also": text}))
             first = await anext(aiter(stream))
-            [claim] = await queue.claim("ada", types=["echo"], wait=20)
+            [claim] = await queue.claim("ada", types=["echo"], wait=60)
             assert claim.task.payload == {"prompt": text, "also": text}
             await queue.renew(claim, note=text[:1_000])
             await queue.complete(claim, text)
@@ -264,7 +265,7 @@ async def test_an_answer_must_be_what_the_question_asks_for(server: Up) -> None:
         task = await sent(sender, message("count", context_id="talk"))
         with pytest.raises(UnsupportedOperationError, match="asks nothing"):
             await sent(sender, message("five", task_id=task.id))
-        [claim] = await queue.claim("ada", types=["echo"], wait=20)
+        [claim] = await queue.claim("ada", types=["echo"], wait=60)
         await queue.ask(claim, "How many?", {"type": "integer", "minimum": 1})
         asked = await sender.get_task(GetTaskRequest(id=task.id))
         assert state(asked.status.state) == "input_required"
@@ -278,7 +279,7 @@ async def test_an_answer_must_be_what_the_question_asks_for(server: Up) -> None:
         for _ in range(2):
             # Whoever did not hear that it arrived says it again.
             assert state((await sent(sender, answer)).status.state) == "working"
-        [again] = await queue.claim("ada", types=["echo"], wait=20)
+        [again] = await queue.claim("ada", types=["echo"], wait=60)
         assert list(again.answers.values()) == [5]
         await queue.complete(again)
         with pytest.raises(UnsupportedOperationError, match="has ended"):
@@ -382,7 +383,7 @@ async def test_a_stream_ends_when_its_token_does(server: Up) -> None:
         assert server.ask("DELETE", f"/v1/tokens/{name}", token=server.token).status == 200
         async with asyncio.timeout(60):
             assert await all_of(stream) == []
-        [claim] = await queue.claim("ada", types=["echo"], wait=20)
+        [claim] = await queue.claim("ada", types=["echo"], wait=60)
         await queue.complete(claim)
 
 
@@ -417,5 +418,5 @@ def test_acts_are_in_the_audit(server: Up) -> None:
             await sent(sender, message("noted", metadata={"skill": "slow"}))
 
     asyncio.run(go())
-    page = json.dumps(server.ask("GET", "/v1/audit", token=server.token).json)
-    assert "a2a.send" in page
+    # It is written beside the requests.
+    until_so(lambda: "a2a.send" in json.dumps(server.ask("GET", "/v1/audit?limit=1000", token=server.token).json))

@@ -52,7 +52,7 @@ async def rest(stream: AsyncIterator[StreamResponse]) -> list[StreamResponse]:
 
 
 async def claimed(queue: Any) -> Any:
-    [claim] = await queue.claim("ada", wait=20)
+    [claim] = await queue.claim("ada", wait=60)
     return claim
 
 

@@ -68,7 +68,7 @@ class Served:
         headers = {"Authorization": f"Bearer {who.name}"}
         if seen is not None:
             headers["Last-Event-ID"] = str(seen)
-        timeout = aiohttp.ClientTimeout(total=30)
+        timeout = aiohttp.ClientTimeout(total=100)
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
             session.get(f"{self.url}/v1/events", params=query, headers=headers) as response,
@@ -104,7 +104,7 @@ async def served(queue: Queue) -> AsyncIterator[Served]:
     """The API of a queue's store on a free port."""
     doorman = Doorman(ADMIN, OTHER, AGENT, VIEWER)
     app = create_app(queue, authority=doorman)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, ws="none", timeout_graceful_shutdown=5)
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, ws="none", timeout_graceful_shutdown=60)
     server = uvicorn.Server(config)
     running = asyncio.create_task(server._serve())
     while not server.started:

@@ -7,6 +7,8 @@ import random
 import sys
 from typing import TYPE_CHECKING
 
+import pytest
+
 import dibs
 from tests.hooks.receiver import Receiver, receiving
 
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from dibs.queue import Queue
+
+# Eight processes start one after the other, and others wait for the leases of those that were killed.
+pytestmark = pytest.mark.timeout(300)
 
 TASKS = 120
 KILLS = 6

@@ -159,7 +159,7 @@ async def speaking(*parts: bytes, pause_s: float = 0.0) -> AsyncIterator[int]:
                 writer.write(part)
                 await writer.drain()
                 await asyncio.sleep(pause_s)
-            await asyncio.sleep(30)
+            await asyncio.sleep(600)
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -176,9 +176,9 @@ async def test_an_answer_without_end_is_read_as_far_as_needed() -> None:
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     chunk = b"%x\r\n%b\r\n" % (MAX_ANSWER_BYTES, b"x" * MAX_ANSWER_BYTES)
     async with speaking(head, *[chunk] * 50) as port:
-        answer = await sent(Sender([parse_target("127.0.0.1")], timeout_s=5), f"http://127.0.0.1:{port}/")
+        answer = await sent(Sender([parse_target("127.0.0.1")], timeout_s=60), f"http://127.0.0.1:{port}/")
         assert (answer.code, answer.error) == (200, None)
-        assert answer.took_s < 4
+        assert answer.took_s < 50
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ async def test_who_does_not_answer_in_time_is_not_waited_for(parts: tuple[bytes,
 )
 async def test_who_speaks_no_http_is_an_error_and_not_more(parts: tuple[bytes, ...]) -> None:
     async with speaking(*parts) as port:
-        answer = await sent(Sender([parse_target("127.0.0.1")], timeout_s=5), f"http://127.0.0.1:{port}/")
+        answer = await sent(Sender([parse_target("127.0.0.1")], timeout_s=60), f"http://127.0.0.1:{port}/")
         assert answer.code is None
         assert answer.error
 

@@ -13,6 +13,7 @@ import dibs
 from tests.hooks.receiver import receiving, until, until_so
 from tests.hooks.serving import blocks
 from tests.server.process import Up, up
+from tests.servers.ports import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +57,7 @@ async def test_a_server_that_is_killed_misses_nothing_when_it_is_back(tmp_path: 
     store = f"sqlite:{tmp_path / 'dibs.db'}"
     async with receiving() as receiver, dibs.connect(store) as queue:
         target = ("--allow-target", f"127.0.0.1:{receiver.port}")
-        server = await asyncio.to_thread(Up, tmp_path, store, *target)
+        server = await asyncio.to_thread(started, tmp_path, store, target, free_port())
         token = server.token
         assert token is not None
         try:
@@ -69,7 +70,7 @@ async def test_a_server_that_is_killed_misses_nothing_when_it_is_back(tmp_path: 
                 await reader.until(100 * (number + 1))
                 await reader.has_come(number + 1)
                 await asyncio.to_thread(end, server)
-                server = await asyncio.to_thread(started_again, server, store, target)
+                server = await asyncio.to_thread(started, tmp_path, store, target, server.port)
             await adding
             last = await queue.store.last_seq()
 
@@ -79,7 +80,7 @@ async def test_a_server_that_is_killed_misses_nothing_when_it_is_back(tmp_path: 
             async def all_is_told() -> bool:
                 return len({got.id for got in receiver.got}) == TASKS
 
-            await until(all_is_read, 30)
+            await until(all_is_read, 60)
             await until(all_is_told, 60)
             reading.cancel()
         finally:
@@ -90,9 +91,9 @@ async def test_a_server_that_is_killed_misses_nothing_when_it_is_back(tmp_path: 
         assert all(bodies[got.id] == got.body for got in receiver.got)
 
 
-def started_again(server: Up, store: str, target: tuple[str, ...]) -> Up:
-    """Another one in its place."""
-    return Up(server.home, store, *target, port=server.port)
+def started(home: Path, store: str, target: tuple[str, ...], port: int) -> Up:
+    """One at this port."""
+    return Up(home, store, *target, port=port)
 
 
 def end(server: Up) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 
 import httpx2
 from mcp import Client
+from mcp.client import session as speaking
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from dibs.queue import Queue
 
 P = ParamSpec("P")
+
+speaking.DISCOVER_TIMEOUT_SECONDS = 60.0
+"""A client that waits longer takes a server for one of old; a process that it starts may need a while to answer."""
 
 MODERN, LEGACY = "auto", "legacy"
 """How the client of the SDK speaks: as of 2026-07-28, where over HTTP every request stands alone; or with sessions."""
@@ -101,11 +105,11 @@ async def over_stdio(
 async def over_http(url: str, token: str | None, *, mode: str = MODERN, **options: Any) -> AsyncIterator[Agent]:
     """An agent of a server."""
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
-        # A server imports the SDK for the first who comes; a client that waits too long takes it for one of old.
-        await http.post(url, json={})
-        async with Client(streamable_http_client(url, http_client=http), mode=mode, **options) as client:
-            yield Agent(client)
+    async with (
+        httpx2.AsyncClient(headers=headers, timeout=100) as http,
+        Client(streamable_http_client(url, http_client=http), mode=mode, **options) as client,
+    ):
+        yield Agent(client)
 
 
 def in_loop(test: Callable[P, Coroutine[Any, Any, None]]) -> Callable[P, None]:

@@ -95,7 +95,7 @@ def queue(server: Up) -> Iterator[SyncQueue]:
 
 
 def _worked(queue: SyncQueue, type: str, output: Any) -> None:
-    [claim] = queue.claim("worker", types=[type], wait=10)
+    [claim] = queue.claim("worker", types=[type], wait=60)
     queue.complete(claim, output)
 
 
@@ -172,7 +172,7 @@ def test_other_tools_make_no_tasks(rpc: Rpc) -> None:
 def test_a_dead_letter_is_completed_with_an_error(rpc: Rpc, queue: SyncQueue) -> None:
     """sep-2663-tool-error-uses-completed-status"""
     created = rpc.add({"type": "doomed", "max_attempts": 1})
-    [claim] = queue.claim("worker", types=["doomed"], wait=10)
+    [claim] = queue.claim("worker", types=["doomed"], wait=60)
     queue.fail(claim, "no such file")
     ended = rpc("tasks/get", taskId=created["taskId"])
     assert ended["status"] == "completed"
@@ -212,7 +212,7 @@ def test_a_header_that_names_another_task_is_refused(rpc: Rpc) -> None:
 def test_a_question_is_input_that_is_required(rpc: Rpc, queue: SyncQueue) -> None:
     """sep-2663-tasks-get-status-input-required, tasks-mrtr-tasks-update-resumes"""
     created = rpc.add({"type": "asks"})
-    [claim] = queue.claim("worker", types=["asks"], wait=10)
+    [claim] = queue.claim("worker", types=["asks"], wait=60)
     asked = queue.ask(claim, "Which colour?", schema={"type": "string", "enum": ["red", "blue"]})
     waiting = rpc("tasks/get", taskId=created["taskId"])
     assert waiting["status"] == "input_required"
@@ -248,7 +248,7 @@ def test_a_question_is_input_that_is_required(rpc: Rpc, queue: SyncQueue) -> Non
     assert not ack.keys() & {"taskId", "status", "inputRequests"}
     # Said again it is not looked at.
     assert said({"action": "accept", "content": {"answer": "red"}})["resultType"] == "complete"
-    [again] = queue.claim("worker", types=["asks"], wait=10)
+    [again] = queue.claim("worker", types=["asks"], wait=60)
     assert again.answers == {asked.id: "blue"}
     queue.complete(again, "painted")
     assert rpc("tasks/get", taskId=created["taskId"])["status"] == "completed"
@@ -259,7 +259,7 @@ def test_a_dag_is_one_task_and_asks_for_all_of_its_own(rpc: Rpc, queue: SyncQueu
     created = rpc.add({"type": "part", "ref": "a"}, {"type": "part", "ref": "b"})
     assert created["taskId"].startswith("dag_")
     questions = {}
-    for claim in queue.claim("worker", types=["part"], limit=2, wait=10):
+    for claim in queue.claim("worker", types=["part"], limit=2, wait=60):
         questions[claim.task.ref] = queue.ask(claim, f"May {claim.task.ref} go on?", schema={"type": "boolean"}).id
     waiting = rpc("tasks/get", taskId=created["taskId"])
     assert set(waiting["inputRequests"]) == set(questions.values())
@@ -276,7 +276,7 @@ def test_a_dag_is_one_task_and_asks_for_all_of_its_own(rpc: Rpc, queue: SyncQueu
 
 def test_a_dag_that_failed_is_completed_with_an_error(rpc: Rpc, queue: SyncQueue) -> None:
     created = rpc.add({"type": "broken", "ref": "a", "max_attempts": 1}, {"type": "broken", "ref": "b", "after": ["a"]})
-    [claim] = queue.claim("worker", types=["broken"], wait=10)
+    [claim] = queue.claim("worker", types=["broken"], wait=60)
     queue.fail(claim, "it broke")
     ended = rpc("tasks/get", taskId=created["taskId"])
     assert (ended["status"], ended["result"]["isError"]) == ("completed", True)

@@ -44,13 +44,14 @@ async def _work(agent: Agent, done: dict[str, Any]) -> None:
     while True:
         task = await agent("claim", wait=1)
         if task["task"] is None:
-            if "waiting" in task.get("unfinished", {}):
-                [asked] = (await agent("inbox"))["questions"]
+            if not task.get("unfinished"):
+                assert task["next"] == "Nothing is left to do: you are done.", task
+                return
+            # It waits for an answer; or there was nothing within that second, which may be short.
+            for asked in (await agent("inbox"))["questions"]:
                 assert asked["text"] == "Which tone?"
                 await agent("answer", question=asked["question"], value="calm", by="ana")
-                continue
-            assert task["next"] == "Nothing is left to do: you are done.", task
-            return
+            continue
         kind = task["type"]
         tries[kind] = tries.get(kind, 0) + 1
         done.setdefault(kind, []).append(task)

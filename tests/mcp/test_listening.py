@@ -54,7 +54,7 @@ class Hearing(ClientExtension):
         await self.heard.put(params.model_dump())
 
     async def next(self) -> dict[str, Any]:
-        return await asyncio.wait_for(self.heard.get(), 20)
+        return await asyncio.wait_for(self.heard.get(), 60)
 
 
 def _listening(client: Client, *ids: str) -> asyncio.Task[Any]:
@@ -109,7 +109,7 @@ def test_a_client_hears_of_its_tasks_until_they_have_ended(door: str, tmp_path: 
             told = await hearing.next()
             assert (told["taskId"], told["status"]) == (two.id, "cancelled")
             # Nothing more can come of them.
-            await asyncio.wait_for(stream, 20)
+            await asyncio.wait_for(stream, 60)
             assert other.id not in {each["taskId"] for each in hearing.heard._queue}  # type: ignore[attr-defined]
 
     work()
@@ -204,7 +204,7 @@ async def _raw(server: Up, capabilities: Any, **wanted: Any) -> AsyncIterator[ht
         "Mcp-Method": "subscriptions/listen",
     }
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=30) as http,
+        httpx2.AsyncClient(headers=headers, timeout=100) as http,
         http.stream("POST", f"{server.url}/mcp", json=body) as response,
     ):
         yield response

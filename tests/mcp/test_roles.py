@@ -151,8 +151,8 @@ def test_a_revoked_token_loses_its_session_and_its_task(server: Up, queue: SyncQ
             try:
                 await agent("progress")
             except Refused as refused:
-                # The queue may know before the door does.
-                if refused.told["error"] != "unknown_token":
+                # The queue may know before the door does, and the lease may end before that.
+                if refused.told["error"] not in ("unknown_token", "lease_lost"):
                     raise
 
     @in_loop
@@ -161,10 +161,10 @@ def test_a_revoked_token_loses_its_session_and_its_task(server: Up, queue: SyncQ
             assert (await agent("claim", types=["slow-work"]))["task"] == task.id
             assert server.ask("DELETE", f"/v1/tokens/{made['id']}", token=server.token).status == 200
             with pytest.raises(MCPError):
-                await asyncio.wait_for(going_on(agent), 20)
+                await asyncio.wait_for(going_on(agent), 60)
 
     work()
-    [again] = queue.claim("other", types=["slow-work"], wait=20)
+    [again] = queue.claim("other", types=["slow-work"], wait=60)
     assert again.task.id == task.id
 
 

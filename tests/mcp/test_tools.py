@@ -225,7 +225,7 @@ async def test_whoever_adds_and_waits_gets_what_came_of_it() -> None:
 
     async with dibs.connect("memory:") as queue, inside(queue) as agent, inside(queue, agent="other") as other:
         adding = asyncio.create_task(agent("add", tasks=[{"type": "quick"}], wait=True))
-        await other("claim", wait=10)
+        await other("claim", wait=45)
         await other("complete", output={"answer": 42})
         told = await adding
         assert told["ended"]["output"] == {"answer": 42}
@@ -320,7 +320,7 @@ async def test_a_long_checkpoint_and_what_was_made_are_cut_and_can_be_read_whole
     expects = {"validation": "command", "argv": ["true"]}
     async with dibs.connect("memory:") as queue, inside(queue) as agent:
         task = await queue.add("t", expects=expects, retry="immediate")
-        [claim] = await queue.claim("first", lease=1)
+        [claim] = await queue.claim("first", lease=60)
         await queue.checkpoint(claim, {"at": "x" * 50_000})
         await keeping.keep(queue.store, claim, settling.completed(claim, "y" * 60_000))
         await queue.release(claim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Odd:
                 connection, _ = self._listener.accept()
             except OSError:
                 return
-            with connection:
+            with connection, suppress(ConnectionError):  # who asked may have given up by now
                 request = read(connection)
                 if request:
                     self.requests.append(request)
@@ -39,7 +39,7 @@ class Odd:
         self._ended = True
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        self._thread.join(5)
+        self._thread.join(60)
 
 
 def read(connection: socket.socket) -> bytes:

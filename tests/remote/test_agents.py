@@ -10,6 +10,7 @@ import pytest
 import dibs
 from dibs import localtokens
 from dibs.rules.access import Rights
+from tests.servers.ports import free_port
 from tests.servers.serving import SECRET, Open
 from tests.servers.threaded import threaded
 from tests.worker.facts import eventually
@@ -131,8 +132,8 @@ async def test_work_that_ended_while_the_server_was_away_is_settled_when_it_is_b
         await go_on.wait()
         return "done"
 
-    with threaded(store) as first:
-        port = int(first.rpartition(":")[2])
+    port = free_port()
+    with threaded(store, port=port) as first:
         queue = await dibs.connect(first, token=SECRET)
         task = await queue.add("slow")
         worker = await dibs.Worker(app, queue, lease=30).__aenter__()

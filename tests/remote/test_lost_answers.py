@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -197,17 +199,24 @@ def test_a_repeated_claim_gets_the_same_tasks() -> None:
 
 
 def test_nobody_is_waited_for_longer_than_patience_lasts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(repeating, "PATIENCE_S", 1.5)
+    now = 0.0
+    monkeypatch.setattr("dibs.remote.server.time", SimpleNamespace(monotonic=lambda: now, time=time.time))
+
+    async def pause(seconds: float) -> None:
+        nonlocal now
+        now += seconds
 
     async def run() -> None:
         async with cut_line() as (client, _, line):
-            line.after = 1_000_000
-            with pytest.raises(dibs.Unavailable, match="does not answer"):
-                await client.stats()
-            assert line.sent > 2
-            line.after, line.before = 0, 1_000_000
-            with pytest.raises(dibs.Unavailable, match="is not there"):
-                await client.stats()
+            monkeypatch.setattr(line, "pause", pause)
+            for lost, told in (("after", "does not answer"), ("before", "is not there")):
+                began, line.after, line.before = now, 0, 0
+                setattr(line, lost, 1_000_000)
+                with pytest.raises(dibs.Unavailable, match=told):
+                    await client.stats()
+                waited_s = now - began
+                assert repeating.PATIENCE_S <= waited_s <= repeating.PATIENCE_S + 1.5 * repeating.LONGEST_PAUSE_S
+                assert line.before + line.after < 1_000_000 - 5, "it was asked again and again"
 
     asyncio.run(run())
 

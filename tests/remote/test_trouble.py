@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import socket
+import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import dibs
 from dibs.cli import main
-from tests.remote.odd import answer, saying
+from dibs.rules import repeating
+from tests.remote.odd import answer, odd, saying
+from tests.servers.ports import nobody_at
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable
+
+    from tests.remote.odd import Odd
 
 
 def blocking(url: str) -> Any:
@@ -37,9 +43,7 @@ def ask(request: pytest.FixtureRequest) -> Callable[[str], Any]:
 
 
 def test_nobody_is_there(ask: Callable[[str], Any]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-    with pytest.raises(dibs.Unavailable, match="is not there: start it with `dibs up`"):
+    with nobody_at() as port, pytest.raises(dibs.Unavailable, match="is not there: start it with `dibs up`"):
         ask(f"http://127.0.0.1:{port}")
 
 
@@ -65,9 +69,10 @@ def test_something_sends_elsewhere(ask: Callable[[str], Any]) -> None:
         ask(server.url)
 
 
-def test_what_does_not_speak_http(ask: Callable[[str], Any]) -> None:
+def test_what_does_not_speak_http(ask: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeating, "PATIENCE_S", 0.3)
     with saying(b"220 mail.example ESMTP\r\n") as server, pytest.raises(dibs.Unavailable, match="does not answer"):
-        _impatient(ask, server.url)
+        ask(server.url)
 
 
 def test_a_newer_server_says_that_the_client_is_too_old(ask: Callable[[str], Any]) -> None:
@@ -105,11 +110,22 @@ def test_an_answer_that_cannot_be_read(ask: Callable[[str], Any]) -> None:
         ask(server.url)
 
 
-def test_a_proxy_whose_server_is_away_is_asked_for_a_while(ask: Callable[[str], Any]) -> None:
-    with saying(answer("504 Gateway Timeout", b"no")) as server:
+def test_a_proxy_whose_server_is_away_is_asked_for_a_while(
+    ask: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 0.0
+    monkeypatch.setattr("dibs.remote.server.time", SimpleNamespace(monotonic=lambda: now, time=time.time))
+
+    def behave(server: Odd, connection: socket.socket, _: bytes) -> None:
+        nonlocal now
+        if len(server.requests) == 3:
+            now += repeating.PATIENCE_S
+        connection.sendall(answer("504 Gateway Timeout", b"no"))
+
+    with odd(behave) as server:
         with pytest.raises(dibs.Unavailable, match="is away, says what stands in front of it"):
-            _impatient(ask, server.url, patience_s=2.0)
-        assert len(server.requests) > 1
+            ask(server.url)
+        assert len(server.requests) == 3
 
 
 def test_denied_is_one_sentence(ask: Callable[[str], Any]) -> None:
@@ -127,7 +143,8 @@ def test_the_shell_tells_them_apart_by_exit_code(capsys: pytest.CaptureFixture[s
     with saying(answer("403 Forbidden", problem, dibs_api="1")) as server:
         assert main(["stats", "--url", server.url]) == 7
     assert capsys.readouterr().err == "dibs: stats is not for you.\n"
-    assert main(["stats", "--url", server.url]) == 6
+    with nobody_at() as port:
+        assert main(["stats", "--url", f"http://127.0.0.1:{port}"]) == 6
     assert "is not there" in capsys.readouterr().err
 
 
@@ -172,13 +189,3 @@ def test_without_aiohttp_an_event_loop_is_told_what_to_install(monkeypatch: pyte
 
     with pytest.raises(dibs.Unavailable, match=r"pip install 'dibs\[http\]'"):
         asyncio.run(connect())
-
-
-def _impatient(ask: Callable[[str], Any], url: str, *, patience_s: float = 0.3) -> None:
-    from dibs.rules import repeating
-
-    before, repeating.PATIENCE_S = repeating.PATIENCE_S, patience_s
-    try:
-        ask(url)
-    finally:
-        repeating.PATIENCE_S = before

@@ -7,7 +7,7 @@ import http.client
 import json
 import socket
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from dibs.server.settings import Settings
 
 P = ParamSpec("P")
+
+PATIENCE_S = 60.0
 
 TOKENS = {f"dibs_{role}_of_the_tests_0123456789": Caller(name=role, role=role, token_id=role) for role in Role}
 ADMIN, AGENT, ORCHESTRATOR, VIEWER = (
@@ -80,7 +82,7 @@ class Running:
         token: str | None = ADMIN,
         headers: dict[str, str] | None = None,
         raw: bytes | None = None,
-        timeout: float = 30,
+        timeout: float = 2 * PATIENCE_S,
     ) -> Answer:
         """One request on a connection of its own. `raw`: the body as it is, with no Content-Type but the one given."""
         sent = dict(headers or {})
@@ -101,17 +103,18 @@ class Running:
     def send(self, data: bytes, until: bytes | None = None) -> bytes:
         """Bytes on a socket, as they are; all that comes back until the server closes, has said `until`, or, where
         nothing need come, is quiet."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as line:
-            line.sendall(data)
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE_S) as line:
+            with suppress(ConnectionError):  # it may have heard enough before the end
+                line.sendall(data)
             return _all_of(line, until)
 
     def inside(self, make: Callable[[], Coroutine[Any, Any, Any]]) -> Any:
         """Run something in the server's own loop."""
-        return asyncio.run_coroutine_threadsafe(make(), self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(make(), self._loop).result(PATIENCE_S)
 
 
 def _all_of(line: socket.socket, until: bytes | None) -> bytes:
-    line.settimeout(0.5 if until is None else 30)
+    line.settimeout(0.5 if until is None else PATIENCE_S)
     found = b""
     try:
         while (until is None or until not in found) and (chunk := line.recv(65536)):
@@ -168,7 +171,7 @@ def running(
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    started.wait(30)
+    started.wait(PATIENCE_S)
     if "error" in made:
         raise made["error"]
     server = made.pop("server")
@@ -178,6 +181,7 @@ def running(
     try:
         yield Running(made["port"], made["app"], made["queue"], made["authority"], made["loop"])
     finally:
-        made["app"].state.desk.let_go()
+        with suppress(RuntimeError):  # its loop has ended by itself
+            made["loop"].call_soon_threadsafe(made["app"].state.desk.let_go)
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE_S)

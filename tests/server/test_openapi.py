@@ -52,7 +52,7 @@ def test_whatever_the_document_allows_is_answered_and_never_with_an_error_of_our
                 *(str(Path(sys.executable).with_name("schemathesis")), "run", str(COMMITTED)),
                 *("--url", server.url, "--header", f"Authorization: Bearer {ADMIN}"),
                 *("--phases", "coverage,fuzzing", "--max-time", os.environ.get("DIBS_FUZZ_S", "40")),
-                *("--checks", ",".join(CHECKS), "--workers", "1", "--request-timeout", "20", "--seed", "1"),
+                *("--checks", ",".join(CHECKS), "--workers", "1", "--request-timeout", "60", "--seed", "1"),
                 *("--suppress-health-check", "all", "--warnings", "off", "--generation-database", ":memory:"),
                 # A stream does not end unless it is asked to.
                 *("--exclude-path", "/v1/events"),

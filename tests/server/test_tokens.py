@@ -193,7 +193,11 @@ def test_agents_of_many_tokens_and_projects_wait_together_and_each_gets_its_own(
             first = [each.result() for each in as_completed([waiting[-1], waiting[6]])]
             assert {(name, tuple(ids)) for name, ids, _ in first} == {("tester", (tested,)), ("b2", (meant,))}
             assert all(at - started < 50 for *_, at in first)
-            server.app.state.desk.let_go()
+
+            async def let_go() -> None:
+                server.app.state.desk.let_go()
+
+            server.inside(let_go)
             assert all(
                 ids == [] for name, ids, _ in (each.result() for each in waiting) if name not in ("tester", "b2")
             )

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.server.process import COMMAND, environment, up
+from tests.servers.ports import free_port, nobody_at
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,13 +64,13 @@ def test_people_are_told_in_words(tmp_path: Path, store: str) -> None:
 
 
 def test_the_token_of_the_shell_is_kept_for_its_user_alone(tmp_path: Path, store: str) -> None:
-    with up(tmp_path, store) as server:
+    port = free_port()
+    with up(tmp_path, store, port=port) as server:
         [kept] = (tmp_path / "config/dibs/servers").iterdir()
         assert stat.S_IMODE(kept.stat().st_mode) == 0o600
         secret = kept.read_text().strip()
         assert secret != server.token
         assert server.ask("GET", "/v1/stats", token=secret).status == 200
-        port = server.port
         server.process.kill()
     with up(tmp_path, store, port=port) as server:
         assert kept.read_text().strip() == secret
@@ -202,8 +203,8 @@ def test_a_server_that_leaves_answers_whoever_waits(tmp_path: Path, store: str, 
 
 
 def test_a_request_that_runs_is_finished_and_nothing_new_is_taken(tmp_path: Path, store: str) -> None:
-    with up(tmp_path, store) as server:
-        half = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+    with up(tmp_path, store, port=free_port()) as server:
+        half = socket.create_connection(("127.0.0.1", server.port), timeout=60)
         body = json.dumps({"type": "code"}).encode()
         head = f"POST /v1/tasks HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nAuthorization: Bearer {server.token}\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
@@ -214,7 +215,7 @@ def test_a_request_that_runs_is_finished_and_nothing_new_is_taken(tmp_path: Path
         refused_at = time.monotonic() + 40
         while time.monotonic() < refused_at:
             try:
-                socket.create_connection(("127.0.0.1", server.port), timeout=30).close()
+                socket.create_connection(("127.0.0.1", server.port), timeout=60).close()
             except ConnectionRefusedError:
                 break
             time.sleep(0.02)
@@ -231,7 +232,7 @@ def test_a_request_that_runs_is_finished_and_nothing_new_is_taken(tmp_path: Path
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path, store: str) -> None:
     with up(tmp_path, store) as server:
-        half = socket.create_connection(("127.0.0.1", server.port), timeout=30)
+        half = socket.create_connection(("127.0.0.1", server.port), timeout=60)
         half.sendall(
             f"POST /v1/tasks HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {server.token}\r\n"
             "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{".encode()
@@ -247,8 +248,9 @@ def test_a_second_signal_ends_it_at_once(tmp_path: Path, store: str) -> None:
 
 
 def test_a_server_that_was_killed_goes_on_where_it_was(tmp_path: Path, store: str) -> None:
-    with up(tmp_path, store) as server:
-        token, port = server.token, server.port
+    port = free_port()
+    with up(tmp_path, store, port=port) as server:
+        token = server.token
         added = server.ask("POST", "/v1/tasks", {"type": "code"}, token=token).json
         [claim] = server.ask("POST", "/v1/claims", {"agent": "a"}, token=token).json["claims"]
         server.signal(signal.SIGKILL)
@@ -327,9 +329,8 @@ def test_mistakes_are_named_and_nothing_is_made(tmp_path: Path, argv: list[str],
 
 
 def test_a_store_that_is_away_is_told(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as nobody:
-        port = nobody.getsockname()[1]
-    code, error = refused(tmp_path, "--port", "0", "--url", f"postgresql://me:geheim@127.0.0.1:{port}/x")
+    with nobody_at() as port:
+        code, error = refused(tmp_path, "--port", "0", "--url", f"postgresql://me:geheim@127.0.0.1:{port}/x")
     assert code == 6
     assert "geheim" not in error["message"]
 

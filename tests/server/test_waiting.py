@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from dibs.queue import Queue
 
-SOON_S = 30
+SOON_S, LONG_S = 60, 600
 """Who is not woken would wait longer: here nobody looks of their own accord."""
 
 
@@ -85,7 +85,7 @@ async def waits(lobby: Lobby, count: int) -> None:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Running]:
-    with running(f"sqlite:{tmp_path}/queue.db") as found:
+    with running(f"sqlite:{tmp_path}/queue.db", settings=Settings(max_wait_s=LONG_S)) as found:
         yield found
 
 
@@ -104,7 +104,7 @@ async def test_a_new_task_wakes_one_of_many_and_soon(server: Running, monkeypatc
     lines = await asyncio.gather(*(dial(server) for _ in range(200)))
     producer = await dial(server)
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": LONG_S})
     await until_waiting(server, 200)
     took, counts = [], []
     answers = {asyncio.ensure_future(line.answer()): line for line in lines}
@@ -118,7 +118,7 @@ async def test_a_new_task_wakes_one_of_many_and_soon(server: Running, monkeypatc
         [claim] = answer.result()["claims"]
         assert claim["task"]["payload"] == number
         line = answers.pop(answer)
-        line.send("/v1/claims", {"agent": claim["agent"], "wait": 60})
+        line.send("/v1/claims", {"agent": claim["agent"], "wait": LONG_S})
         answers[asyncio.ensure_future(line.answer())] = line
         await until_waiting(server, 200)
     for answer in answers:
@@ -133,7 +133,7 @@ async def test_a_new_task_wakes_one_of_many_and_soon(server: Running, monkeypatc
 async def test_waiting_costs_next_to_nothing(server: Running) -> None:
     lines = await asyncio.gather(*(dial(server) for _ in range(200)))
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": LONG_S})
     await until_waiting(server, 200)
     await asyncio.sleep(1)
     before = os.times()
@@ -148,7 +148,7 @@ async def test_waiting_costs_next_to_nothing(server: Running) -> None:
 async def test_as_many_tasks_as_wait_reach_everybody(server: Running) -> None:
     lines = await asyncio.gather(*(dial(server) for _ in range(20)))
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": LONG_S})
     await until_waiting(server, 20)
     producer = await dial(server)
     await producer.ask("/v1/tasks/batch", {"tasks": [{"type": "code", "payload": n} for n in range(20)]})
@@ -160,8 +160,8 @@ async def test_as_many_tasks_as_wait_reach_everybody(server: Running) -> None:
 @in_loop
 async def test_who_waits_gets_only_what_it_can_do(server: Running) -> None:
     tester, coder = await dial(server), await dial(server)
-    tester.send("/v1/claims", {"agent": "tester", "types": ["test"], "wait": 60})
-    coder.send("/v1/claims", {"agent": "coder", "types": ["code"], "wait": 60})
+    tester.send("/v1/claims", {"agent": "tester", "types": ["test"], "wait": LONG_S})
+    coder.send("/v1/claims", {"agent": "coder", "types": ["code"], "wait": LONG_S})
     await until_waiting(server, 2)
     producer = await dial(server)
     await producer.ask("/v1/tasks", {"type": "code"})
@@ -176,7 +176,7 @@ async def test_who_waits_gets_only_what_it_can_do(server: Running) -> None:
 async def test_a_task_for_one_of_many_reaches_that_one(server: Running) -> None:
     lines = await asyncio.gather(*(dial(server) for _ in range(30)))
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": LONG_S})
     await until_waiting(server, 30)
     producer = await dial(server)
     for number in (17, 3):
@@ -192,7 +192,7 @@ async def test_an_agent_that_was_paused_is_woken_when_it_may_go_on(server: Runni
     producer = await dial(server)
     await producer.ask("/v1/pauses", {"agent": "agent-7"})
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "types": [f"type-{number // 9}"], "wait": 60})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "types": [f"type-{number // 9}"], "wait": LONG_S})
     await until_waiting(server, 10)
     await producer.ask("/v1/tasks", {"type": "type-0", "assignee": "agent-7"})
     await asyncio.sleep(0.2)
@@ -207,7 +207,7 @@ async def test_a_task_for_a_type_of_agents_reaches_one_of_them(server: Running) 
     await asyncio.to_thread(server.ask, "PUT", "/v1/agents/agent-5", {"type": "reviewer"})
     lines = await asyncio.gather(*(dial(server) for _ in range(10)))
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": LONG_S})
     await until_waiting(server, 10)
     producer = await dial(server)
     await producer.ask("/v1/tasks", {"type": "code", "assignee": "reviewer"})
@@ -222,8 +222,8 @@ async def test_agents_of_several_projects_wait_side_by_side(tmp_path: Path) -> N
     callers = {**TOKENS, other: Caller(name="eve", role=Role.ADMIN, project="elsewhere", token_id="eve")}
     with running(f"sqlite:{tmp_path}/projects.db", callers=callers) as server:
         here, there = await dial(server), await dial(server)
-        here.send("/v1/claims", {"agent": "coder", "wait": 60})
-        there.send("/v1/claims", {"agent": "coder", "wait": 60}, token=other)
+        here.send("/v1/claims", {"agent": "coder", "wait": LONG_S})
+        there.send("/v1/claims", {"agent": "coder", "wait": LONG_S}, token=other)
         await until_waiting(server, 2)
         producer = await dial(server)
         await producer.ask("/v1/tasks", {"type": "code"}, token=other)
@@ -236,7 +236,7 @@ async def test_agents_of_several_projects_wait_side_by_side(tmp_path: Path) -> N
 @in_loop
 async def test_what_is_due_later_comes_when_it_is_due(server: Running) -> None:
     line, producer = await dial(server), await dial(server)
-    line.send("/v1/claims", {"agent": "coder", "wait": 60})
+    line.send("/v1/claims", {"agent": "coder", "wait": LONG_S})
     await until_waiting(server, 1)
     started = time.monotonic()
     await producer.ask("/v1/tasks", {"type": "code", "run_after": 0.7})
@@ -250,7 +250,7 @@ async def test_what_was_due_later_before_anybody_waited_comes_when_it_is_due(ser
     line = await dial(server)
     started = time.monotonic()
     await line.ask("/v1/tasks", {"type": "code", "run_after": 0.7})
-    [_] = (await asyncio.wait_for(line.ask("/v1/claims", {"agent": "coder", "wait": 60}), SOON_S))["claims"]
+    [_] = (await asyncio.wait_for(line.ask("/v1/claims", {"agent": "coder", "wait": LONG_S}), SOON_S))["claims"]
     assert time.monotonic() - started > 0.6
     await line.close()
 
@@ -267,13 +267,13 @@ async def test_whoever_waits_in_vain_is_told_in_time(server: Running) -> None:
 @in_loop
 async def test_a_client_that_leaves_while_it_waits_takes_nothing_with_it(server: Running) -> None:
     leaving = await dial(server)
-    leaving.send("/v1/claims", {"agent": "leaver", "wait": 60})
+    leaving.send("/v1/claims", {"agent": "leaver", "wait": LONG_S})
     await until_waiting(server, 1)
     await leaving.close()
     await until_waiting(server, 0)
     producer = await dial(server)
     task = await producer.ask("/v1/tasks", {"type": "code"})
-    [claim] = (await producer.ask("/v1/claims", {"agent": "stayer", "wait": 5}))["claims"]
+    [claim] = (await producer.ask("/v1/claims", {"agent": "stayer", "wait": LONG_S}))["claims"]
     assert (claim["task"]["id"], claim["fence"]) == (task["id"], 1)
     await producer.close()
 
@@ -302,7 +302,7 @@ async def test_what_was_claimed_for_somebody_who_left_is_given_back() -> None:
     async with dibs.connect("memory:") as queue:
         slow: Any = Slow(queue)
         lobby = Lobby(Newsroom(queue.store), 10)
-        waiting = asyncio.ensure_future(lobby.claim(slow, {"agent": "leaver"}, 60))
+        waiting = asyncio.ensure_future(lobby.claim(slow, {"agent": "leaver"}, LONG_S))
         await waits(lobby, 1)
         slow.go_on.clear()
         slow.claiming.clear()
@@ -336,13 +336,13 @@ async def test_a_store_that_is_away_is_told_to_all_that_wait() -> None:
     async with dibs.connect("memory:") as queue:
         away: Any = Away(queue)
         lobby = Lobby(Newsroom(queue.store), 10)
-        waiting = [asyncio.ensure_future(lobby.claim(away, {"agent": name}, 60)) for name in ("first", "second")]
+        waiting = [asyncio.ensure_future(lobby.claim(away, {"agent": name}, LONG_S)) for name in ("first", "second")]
         await waits(lobby, 2)
         away.gone = True
         await queue.add("code")
         answers = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), SOON_S)
         assert [type(answer) for answer in answers] == [Unavailable, Unavailable]
-        again, _ = await lobby.claim(queue, {"agent": "third"}, 1)
+        again, _ = await lobby.claim(queue, {"agent": "third"}, 60)
         assert len(again) == 1
 
 
@@ -359,18 +359,19 @@ async def test_that_agents_were_heard_of_wakes_nobody(tmp_path: Path) -> None:
             asked.append(request["agent"])
             return await self.queue.claim(**request)
 
-    async def calm() -> bool:
-        before = len(asked)
-        for _ in range(10):  # in steps: one that takes long is not taken for calm
-            await asyncio.sleep(0.03)
-        return before == len(asked)
-
     clock = FakeClock()
     async with dibs.connect(f"sqlite:{tmp_path}/queue.db", clock=clock) as queue:
         counting: Any = Counting(queue)
-        lobby = Lobby(Newsroom(queue.store), 100)
+        newsroom = Newsroom(queue.store)
+        lobby = Lobby(newsroom, 100)
+
+        async def calm() -> bool:
+            """Whether the lobby has seen everything, and waits for more."""
+            number = await newsroom.number()
+            return bool(len(newsroom)) and lobby._seen == number
+
         offers = [{"agent": f"agent-{number}", "types": ["code"]} for number in range(20)]
-        waiting = [asyncio.ensure_future(lobby.claim(counting, offer, 60)) for offer in offers]
+        waiting = [asyncio.ensure_future(lobby.claim(counting, offer, LONG_S)) for offer in offers]
         await waits(lobby, 20)
         await queue.add("test")
         await until(calm)
@@ -390,9 +391,9 @@ async def test_that_agents_were_heard_of_wakes_nobody(tmp_path: Path) -> None:
 async def test_no_more_wait_than_may() -> None:
     with running(settings=Settings(max_waiting=1)) as server:
         first, second = await dial(server), await dial(server)
-        first.send("/v1/claims", {"agent": "first", "wait": 60})
+        first.send("/v1/claims", {"agent": "first", "wait": LONG_S})
         await until_waiting(server, 1)
-        refused = await second.ask("/v1/claims", {"agent": "second", "wait": 60})
+        refused = await second.ask("/v1/claims", {"agent": "second", "wait": LONG_S})
         assert (refused["status"], refused["code"]) == (429, "too_many_waiting")
         assert await second.ask("/v1/claims", {"agent": "second"}) == {"claims": []}
         await asyncio.gather(first.close(), second.close())
@@ -402,7 +403,7 @@ async def test_no_more_wait_than_may() -> None:
 async def test_a_server_that_leaves_answers_all_that_wait_at_once(server: Running) -> None:
     lines = await asyncio.gather(*(dial(server) for _ in range(5)))
     for number, line in enumerate(lines):
-        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": 60})
+        line.send("/v1/claims", {"agent": f"agent-{number}", "wait": LONG_S})
     await until_waiting(server, 5)
 
     async def let_go() -> None:
@@ -431,8 +432,8 @@ async def test_a_repeated_claim_id_is_answered_with_the_same_claims(server: Runn
     line = await dial(server)
     await line.ask("/v1/tasks/batch", {"tasks": [{"type": "code"}, {"type": "code"}]})
     id = new_id("claim")
-    first = await line.ask("/v1/claims", {"agent": "coder", "claim_id": id, "wait": 5})
-    again = await line.ask("/v1/claims", {"agent": "coder", "claim_id": id, "wait": 5})
+    first = await line.ask("/v1/claims", {"agent": "coder", "claim_id": id, "wait": LONG_S})
+    again = await line.ask("/v1/claims", {"agent": "coder", "claim_id": id, "wait": LONG_S})
     assert [each["task"]["id"] for each in again["claims"]] == [each["task"]["id"] for each in first["claims"]]
     await line.close()
 
@@ -463,13 +464,13 @@ async def test_a_token_that_is_revoked_while_its_agent_waits_gets_nothing() -> N
     callers = {**TOKENS, revoked: Caller(name="coder", role=Role.AGENT, token_id="coder")}
     with running(callers=callers) as server:
         line, producer = await dial(server), await dial(server)
-        line.send("/v1/claims", {"agent": "coder", "wait": 60}, token=revoked)
+        line.send("/v1/claims", {"agent": "coder", "wait": LONG_S}, token=revoked)
         await until_waiting(server, 1)
         del server.authority.callers[revoked]
         task = await producer.ask("/v1/tasks", {"type": "code"})
         refused = await asyncio.wait_for(line.answer(), SOON_S)
         assert (refused["status"], refused["code"]) == (401, "unknown_token")
-        [claim] = (await producer.ask("/v1/claims", {"agent": "other", "wait": 5}))["claims"]
+        [claim] = (await producer.ask("/v1/claims", {"agent": "other", "wait": LONG_S}))["claims"]
         assert claim["task"]["id"] == task["id"]
         assert claim["task"]["attempts"] == 0
         await asyncio.gather(line.close(), producer.close())
@@ -490,7 +491,9 @@ async def test_what_is_refused_to_one_that_waits_does_not_harm_the_others() -> N
     async with dibs.connect("memory:") as queue:
         picky: Any = Picky(queue)
         lobby = Lobby(Newsroom(queue.store), 10)
-        first, second = (asyncio.ensure_future(lobby.claim(picky, {"agent": name}, 60)) for name in ("first", "second"))
+        first, second = (
+            asyncio.ensure_future(lobby.claim(picky, {"agent": name}, LONG_S)) for name in ("first", "second")
+        )
         await waits(lobby, 2)
         picky.refuses = True
         await queue.add("code")

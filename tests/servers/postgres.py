@@ -12,7 +12,6 @@ import os
 import pwd
 import shutil
 import signal
-import socket
 import subprocess
 import tempfile
 import time
@@ -29,12 +28,15 @@ from dibs.stores.postgres.address import Address
 from dibs.stores.postgres.engine import Engine
 from dibs.stores.postgres.portal import Portal
 from tests.servers.minder import mind
+from tests.servers.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 FOLDER = "DIBS_TEST_SERVERS"
 """Names the folder of the run's shared server; set by the process that controls the run, inherited by its workers."""
+
+PATIENCE_S = 60
 
 _SHARED = {
     # Nobody pulls the plug on this one: what is tested there is not whether commits reach the disk.
@@ -50,9 +52,10 @@ class Server:
 
     def __init__(self, folder: Path, *, binaries: str = "pginstall", **settings: str) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self._settings = {**_SETTINGS, **settings}
         self._binaries = binaries
+        self._has_started = False
 
     @property
     def data(self) -> Path:
@@ -68,17 +71,21 @@ class Server:
 
     def start(self, **settings: str) -> None:
         """Start it and wait until it takes connections; after a crash its last processes may need a moment to end."""
-        options = {**self._settings, **settings, "port": str(self.port), "unix_socket_directories": str(self.folder)}
-        words = " ".join(f"-c {name}='{value}'" for name, value in options.items())
-        end = time.monotonic() + 30
+        options = {**self._settings, **settings, "unix_socket_directories": str(self.folder)}
+        end = time.monotonic() + PATIENCE_S
         while True:
+            words = " ".join(f"-c {name}='{value}'" for name, value in {**options, "port": str(self.port)}.items())
             try:
                 self._run("pg_ctl", "start", "-w", "-D", self.data, "-l", self.folder / "log", "-o", words)
             except RuntimeError:
                 if time.monotonic() > end:
                     raise
+                if not self._has_started:
+                    # Somebody may have been quicker to take the port.
+                    self.port = free_port()
                 time.sleep(0.1)
             else:
+                self._has_started = True
                 return
 
     def stop(self, mode: str = "fast") -> None:
@@ -105,6 +112,10 @@ class Server:
         try:
             if self.is_running():
                 self.stop("immediate")
+        except RuntimeError:
+            # It may have ended by itself.
+            if self.is_running():
+                raise
         finally:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -144,7 +155,7 @@ def execute(url: str, *statements: str) -> Any:
     """Run statements on a connection of their own; the rows of the last one."""
 
     async def run() -> Any:
-        connection = await asyncpg.connect(url, timeout=10)
+        connection = await asyncpg.connect(url, timeout=PATIENCE_S)
         try:
             for statement in statements[:-1]:
                 await connection.execute(statement)
@@ -251,7 +262,7 @@ class Schemas:
                 " AND relkind IN ('r', 'p') AND NOT relispartition"
             )
         ]
-        emptying = ["SET lock_timeout = '10s'", _unguarded(schema)]
+        emptying = [f"SET lock_timeout = '{PATIENCE_S}s'", _unguarded(schema)]
         emptying += [f"DELETE FROM {schema}.{table}" for table in tables]
         for table in tables:
             self._run(f"DROP TABLE IF EXISTS {schema}_first.{table}")
@@ -275,7 +286,7 @@ class Schemas:
     def _run(self, sql: str) -> Any:
         async def run() -> Any:
             if self._connection is None:
-                self._connection = await asyncpg.connect(self._url, timeout=10)
+                self._connection = await asyncpg.connect(self._url, timeout=PATIENCE_S)
             return await (self._connection.fetch if sql.startswith("SELECT") else self._connection.execute)(sql)
 
         return self._portal.run(run())
@@ -336,13 +347,6 @@ def _installation(name: str) -> Path:
 def _fingerprint(home: Path) -> str:
     about = (home / "bin" / "postgres").stat()
     return f"{about.st_size:x}-{int(about.st_mtime):x}"
-
-
-def _free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def _unguarded(schema: str) -> str:

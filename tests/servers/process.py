@@ -6,11 +6,12 @@ import asyncio
 import http.client
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
+
+from tests.servers.ports import free_port
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,8 +23,7 @@ class ServerProcess:
     def __init__(self, store: str, said: Path) -> None:
         self._store = store
         self._said = said
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.start()
 

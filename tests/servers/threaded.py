@@ -38,4 +38,4 @@ def threaded(store: str, authority: Open | None = None, port: int = 0) -> Iterat
         yield started[0]
     finally:
         ended.set()
-        thread.join(20)
+        thread.join(60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -12,6 +13,9 @@ from dibs.stores.postgres.portal import Portal
 if TYPE_CHECKING:
     from ssl import SSLContext
     from types import TracebackType
+
+
+PATIENCE_S = 60.0
 
 
 class Cut(Enum):
@@ -56,7 +60,7 @@ class Wire:
             self._writers.add(to_server)
             back = asyncio.create_task(self._pass_back(from_server, writer))
             try:
-                await self._pass_on(reader, writer, to_server, back)
+                await self._pass_on(reader, writer, (from_server, to_server), back)
             finally:
                 back.cancel()
                 to_server.close()
@@ -68,19 +72,19 @@ class Wire:
             self._writers.discard(writer)
 
     async def _pass_back(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
+        with suppress(OSError):
             while chunk := await reader.read(65536):
                 writer.write(chunk)
-        finally:
-            writer.close()
+        writer.close()
 
     async def _pass_on(
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        to_server: asyncio.StreamWriter,
+        server: tuple[asyncio.StreamReader, asyncio.StreamWriter],
         back: asyncio.Task[None],
     ) -> None:
+        from_server, to_server = server
         while chunk := await reader.read(65536):
             found = next((each for each in self._awaited if each[0] in chunk), None)
             if found is not None:
@@ -92,8 +96,9 @@ class Wire:
                     writer.transport.abort()
                 if how in (Cut.AFTER, Cut.LATE):
                     await asyncio.sleep(0.5 if how is Cut.LATE else 0)
+                    await asyncio.wait({back})
                     to_server.write(chunk)
-                    await asyncio.sleep(0.1)  # for the server to do it, before it notices that nobody is there
+                    await _answered(from_server)
                 elif how is Cut.NEVER:
                     await asyncio.sleep(60)
                 writer.transport.abort()
@@ -115,3 +120,10 @@ class Wire:
 
         self._portal.run(end())
         self._portal.close()
+
+
+async def _answered(server: asyncio.StreamReader) -> None:
+    """Until the server has done it: before that, it must not notice that nobody is there. Its answer is lost."""
+    with suppress(OSError):
+        async with asyncio.timeout(PATIENCE_S):
+            await server.read(65536)
