@@ -23,7 +23,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 
 def run_crowd(
-    folder: Path, work: Callable[..., Any], arguments: list[tuple[Any, ...]], limit_s: float = 90
+    folder: Path, work: Callable[..., Any], arguments: list[tuple[Any, ...]], limit_s: float = 240
 ) -> list[Any]:
     """Run `work(*arguments)` in a process each, all let loose at the same moment; what each returned."""
     barrier = SPAWN.Barrier(len(arguments))
@@ -49,7 +49,7 @@ def run_crowd(
 
 def _member(barrier: Any, work: Callable[..., Any], args: tuple[Any, ...], file: str) -> None:
     try:
-        barrier.wait(60)
+        barrier.wait(120)
         result = {"value": work(*args)}
     except BaseException:
         result = {"error": traceback.format_exc()}

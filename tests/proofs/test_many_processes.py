@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROCESSES = 16
+pytestmark = pytest.mark.timeout(300)  # So many processes take their time to start.
 
 
 def _claim_all(url: str, agent: str) -> list[tuple[str, int]]:
