@@ -353,7 +353,7 @@ def test_trouble_with_taking_a_turn_at_once_does_not_stop_the_writer(
 
         monkeypatch.setattr(store._engine._turns, "try_take", no_locks)
         for number in (2, 3):
-            await asyncio.wait_for(store.insert(Insertion(drafts=[draft(number)])), 20)
+            await asyncio.wait_for(store.insert(Insertion(drafts=[draft(number)])), 60)
         assert (await store.stats("default")).by_status == {"ready": 3}
         await store.close()
 
@@ -386,7 +386,7 @@ def test_closing_is_finished_also_when_nobody_waits_for_it(path: str) -> None:
         closing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await closing
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while store._engine._turns._current >= 0:
             assert time.monotonic() < deadline, "its files are still open"
             await asyncio.sleep(0.01)
@@ -434,6 +434,7 @@ def write_for(path: str, seconds: float) -> list[tuple[float, float]]:
 
 
 @pytest.mark.alone
+@pytest.mark.timeout(300)
 def test_sixteen_processes_wait_less_than_a_second_each(path: str, tmp_path: Path) -> None:
     drive(SqliteStore.open(path, blocking=True).close())
     longest = longest_wait(run_crowd(tmp_path, write_for, [(path, 3.0)] * 16))
