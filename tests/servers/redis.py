@@ -184,7 +184,7 @@ class RedisCluster:
 
     def __init__(self, folder: Path, *, program: str = WHEEL, **settings: str) -> None:
         self.folder = folder
-        settings = {"cluster_enabled": "yes", "cluster_node_timeout": "2000", **settings}
+        settings = {"cluster_enabled": "yes", "cluster_node_timeout": "15000", **settings}
         self.nodes = [RedisServer(folder / f"node-{number}", program=program, **settings) for number in range(3)]
 
     def start(self) -> None:
@@ -431,8 +431,8 @@ def _is_taken(port: int) -> bool:
 
 def until(fact: Callable[[], bool], what: str) -> None:
     """Wait for a fact."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 60
     while not fact():
         if time.monotonic() > end:
-            raise TimeoutError(f"30 s passed before {what}")
+            raise TimeoutError(f"60 s passed before {what}")
         time.sleep(0.005)
