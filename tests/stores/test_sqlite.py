@@ -29,7 +29,7 @@ from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import ClaimRequest, Dependency, Draft, Insertion, LaneKey, Settlement
 from dibs.sync import drive
 from dibs.testing import FakeClock
-from tests.proofs.crowd import longest_wait, run_crowd
+from tests.proofs.crowd import Pulse, longest_wait, run_crowd
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -420,17 +420,17 @@ def test_an_idle_claim_takes_no_write_lock(path: str, store: SqliteStore) -> Non
     writer.close()
 
 
-def write_for(path: str, seconds: float) -> list[tuple[float, float]]:
-    """When each of the writes of this process began and ended."""
+def write_for(path: str, seconds: float) -> list[tuple[float, float, float]]:
+    """When each of the writes of this process began and ended, and how long it was awake meanwhile."""
     store = SqliteStore.open(path, blocking=True)
     writes = []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        began = time.monotonic()
-        drive(store.postpone("nothing", 0))
-        writes.append((began, time.monotonic()))
+    with Pulse() as pulse:
+        while pulse.awake_s < seconds:
+            began = time.monotonic()
+            drive(store.postpone("nothing", 0))
+            writes.append((began, time.monotonic()))
     drive(store.close())
-    return writes
+    return pulse.waits(writes)
 
 
 @pytest.mark.alone
