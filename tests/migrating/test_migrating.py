@@ -97,7 +97,7 @@ def test_everything_moves_and_whoever_works_goes_on(places: Places, kinds: tuple
     async def story(pair: Pair) -> None:
         queue = pair.queue
         await fill(queue)
-        [held] = await queue.claim("ada", lease=60)
+        [held] = await queue.claim("ada", lease=600)
         report = await pair.migration().copy()
         assert (report.tasks, report.source_is, report.target_is) == (10, OPEN, FILLING)
         # The old store stays in use, the new one is nobody's yet.

@@ -33,6 +33,6 @@ async def steps(ctx: dibs.Context, i: int) -> dict[str, int]:
         await ctx.progress(0.5)
         await asyncio.sleep(0.02)
     except Exception as error:
-        _note("error", f"{ctx.task.id} {type(error).__name__}: {error}")
+        _note("error", f"{ctx.task.id} {os.getpid()} {type(error).__name__}: {error}")
         raise
     return {"i": i}

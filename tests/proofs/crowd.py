@@ -1,7 +1,8 @@
 """Real processes for the proofs: started together, and let loose at the same moment.
 
 `run_crowd` runs a function in each and joins them with a limit; `let_loose` runs a program in each, to be watched.
-`longest_wait` tells whom the others passed over from whom a busy machine kept waiting.
+`longest_wait` tells whom the others passed over from whom a busy machine kept waiting, and `Pulse` when a process was
+kept from running at all.
 """
 
 from __future__ import annotations
@@ -10,6 +11,8 @@ import json
 import multiprocessing
 import subprocess
 import sys
+import threading
+import time
 import traceback
 from bisect import bisect_left, bisect_right
 from contextlib import contextmanager
@@ -23,7 +26,7 @@ SPAWN = multiprocessing.get_context("spawn")
 
 
 def run_crowd(
-    folder: Path, work: Callable[..., Any], arguments: list[tuple[Any, ...]], limit_s: float = 90
+    folder: Path, work: Callable[..., Any], arguments: list[tuple[Any, ...]], limit_s: float = 240
 ) -> list[Any]:
     """Run `work(*arguments)` in a process each, all let loose at the same moment; what each returned."""
     barrier = SPAWN.Barrier(len(arguments))
@@ -49,7 +52,7 @@ def run_crowd(
 
 def _member(barrier: Any, work: Callable[..., Any], args: tuple[Any, ...], file: str) -> None:
     try:
-        barrier.wait(60)
+        barrier.wait(120)
         result = {"value": work(*args)}
     except BaseException:
         result = {"error": traceback.format_exc()}
@@ -86,22 +89,61 @@ def let_loose(program: str, arguments: Sequence[Sequence[object]]) -> Iterator[l
             process.communicate()
 
 
+BEAT_S = 0.02
+
+
+class Pulse:
+    """How long a process is awake, from the beginning of a `with` block to its end: a thread of it beats all the time.
+
+    Whoever is stopped, or has to wait for a processor, does not beat. Whoever waits for a lock does.
+    """
+
+    def __init__(self) -> None:
+        self._beats: list[float] = []
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Pulse:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        while not self._over.wait(BEAT_S):
+            self._beats.append(time.monotonic())
+
+    @property
+    def awake_s(self) -> float:
+        """How long it has been awake so far."""
+        return len(self._beats) * BEAT_S
+
+    def waits(self, writes: Sequence[tuple[float, float]]) -> list[tuple[float, float, float]]:
+        """When each write began and ended, and how long the process was awake meanwhile."""
+        return [(began, end, min(end - began, self._awake_s_in(began, end))) for began, end in writes]
+
+    def _awake_s_in(self, began: float, end: float) -> float:
+        return BEAT_S * (bisect_right(self._beats, end) - bisect_left(self._beats, began))
+
+
 ROUNDS = 12
 """How often everybody else may have a turn while somebody waits, before that one counts as passed over."""
 
 
 def longest_wait(crowd: Sequence[Sequence[Sequence[float]]]) -> float:
-    """Of the processes of a crowd, each with when its writes began and ended: the longest that one of them waited while
-    others were let in before it, again and again.
+    """Of the processes of a crowd, each with when its writes began and ended, and how long it was awake meanwhile: the
+    longest that one of them waited while others were let in before it, again and again.
 
     A wait during which hardly anybody wrote says that the machine stood still or is slow, not who is kept from writing.
     """
-    ends = sorted(end for writes in crowd for _, end in writes)
+    ends = sorted(end for writes in crowd for _, end, _ in writes)
     few = ROUNDS * len(crowd)
     waits = [
-        end - began
+        awake_s
         for writes in crowd
-        for began, end in writes
+        for began, end, awake_s in writes
         if bisect_left(ends, end) - bisect_right(ends, began) > few
     ]
     return max(waits, default=0.0)

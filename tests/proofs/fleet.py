@@ -93,9 +93,16 @@ def until_all_ended(queue: dibs.SyncQueue) -> None:
     pytest.fail(f"not drained: {counts}")
 
 
+def _was_too_late(queue: dibs.SyncQueue, line: list[str]) -> bool:
+    """Whether a handler was told that its lease is lost, and it was: a machine that stands still renews nothing."""
+    _, task_id, pid, told = line
+    ended = [attempt.agent.split(":")[1] for attempt in queue.history(task_id) if attempt.outcome == "expired"]
+    return told.startswith("LeaseLost") and pid in ended
+
+
 def check(queue: dibs.SyncQueue, accepted: set[str], fleet: Fleet) -> None:
-    lines = [line.split(maxsplit=2) for line in fleet.runs.read_text().splitlines()]
-    errors = [line for line in lines if line[0] == "error"]
+    lines = [line.split(maxsplit=3) for line in fleet.runs.read_text().splitlines()]
+    errors = [line for line in lines if line[0] == "error" and not _was_too_late(queue, line)]
     assert not errors, f"handlers were told of trouble: {errors[:3]}"
     completions: Counter[str] = Counter()
     unlucky: set[str] = set()

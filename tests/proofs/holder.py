@@ -1,7 +1,8 @@
 """A process that holds something until it is killed.
 
-`python -m tests.proofs.holder claim URL LEASE_S` claims one task and says its id. `… turn PATH` and
-`… transaction PATH` say `held` once they have the turn at writing a SQLite file, or that and an open transaction.
+`python -m tests.proofs.holder claim URL` claims one task for long and says its id; `end_soon` is for when it is dead.
+`… turn PATH` and `… transaction PATH` say `held` once they have the turn at writing a SQLite file, or that and an open
+transaction.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from dibs.stores.sqlite.turns import Turns
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+LONG_S = 600
+"""A lease that lasts however long somebody is kept from looking."""
+SOON_S = 1.0
+
 
 @contextmanager
 def holding(*words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
@@ -34,9 +39,14 @@ def holding(*words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
         holder.stdout.close()
 
 
-def _claim(url: str, lease_s: str) -> None:
+def end_soon(queue: dibs.SyncQueue, task_id: str, fence: int = 1) -> None:
+    """Of the long lease of somebody who is dead, all but a moment has passed."""
+    queue.renew((task_id, fence), lease=SOON_S)
+
+
+def _claim(url: str) -> None:
     with dibs.connect_sync(url) as queue:
-        [claim] = queue.claim("victim", lease=float(lease_s))
+        [claim] = queue.claim("victim", lease=LONG_S)
         print(claim.task.id, flush=True)
         signal.pause()
 
@@ -53,8 +63,8 @@ def _write(path: str, what: str) -> None:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["claim", url, lease_s]:
-            _claim(url, lease_s)
+        case ["claim", url]:
+            _claim(url)
         case ["turn" | "transaction" as what, path]:
             _write(path, what)
         case other:

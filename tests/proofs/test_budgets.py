@@ -13,12 +13,11 @@ import pytest
 import dibs
 from dibs.sync import drive
 from tests.proofs.crowd import let_loose
-from tests.proofs.holder import holding
+from tests.proofs.holder import end_soon, holding
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-LEASE_S = 4.0
 PROCESSES = 5
 
 # Four agents in a process, each with its own way to the store, claim once when told to and say what they got.
@@ -74,10 +73,11 @@ def test_what_a_killed_agent_had_reserved_is_charged_after_its_lease(url: str) -
     with dibs.connect_sync(url) as queue:
         queue.set_budget("global", 1.0)
         first, second = queue.add_many([dibs.NewTask("job", max_cost=0.6, max_attempts=1) for _ in range(2)])
-        with holding("claim", url, LEASE_S) as (_, claimed):
+        with holding("claim", url) as (_, claimed):
             assert claimed == first.id
             assert queue.claim("next") == []
-        deadline = time.monotonic() + LEASE_S + 40
+        end_soon(queue, first.id)
+        deadline = time.monotonic() + 60
         while queue.get(first.id).status != "dead_lettered":
             assert time.monotonic() < deadline
             assert queue.claim("next", wait=0.2) == [], "the second does not fit"

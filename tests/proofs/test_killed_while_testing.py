@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import dibs
+from tests.proofs.holder import end_soon
 from tests.worker.facts import PATIENCE_S, lines, note
 from tests.worker.test_signals import ROOT, worker
 
@@ -37,11 +38,12 @@ def test_the_next_worker_only_tests_what_a_killed_one_made(tmp_path: Path) -> No
     url, worked, tested = f"sqlite:{tmp_path / 'dibs.db'}", tmp_path / "worked", tmp_path / "tested"
     with dibs.connect_sync(url) as queue:
         task = queue.add("count", {"path": str(worked)}, expects=_hangs_once(tested), retry="immediate")
-        with worker(url, tmp_path / "log", lease=3) as process:
+        with worker(url, tmp_path / "log", lease=600) as process:
             _until(lambda: lines(tested))
             process.kill()
             process.wait()
         assert queue.get(task.id).output is None
+        end_soon(queue, task.id)
         with worker(url, tmp_path / "log"):
             _until(lambda: queue.get(task.id).status == "completed")
         ended = queue.get(task.id)
@@ -55,7 +57,7 @@ def test_so_does_a_killed_command_of_the_shell(tmp_path: Path, by: str) -> None:
     url, worked, tested = f"sqlite:{tmp_path / 'dibs.db'}", tmp_path / "worked", tmp_path / "tested"
     with dibs.connect_sync(url) as queue:
         task = queue.add("count", {"path": str(worked)}, expects=_hangs_once(tested), retry="immediate")
-        [claim] = queue.claim("ada", lease=1)
+        [claim] = queue.claim("ada", lease=600)
         note(str(worked), "x")
         argv = [
             sys.executable,
@@ -73,6 +75,7 @@ def test_so_does_a_killed_command_of_the_shell(tmp_path: Path, by: str) -> None:
         with subprocess.Popen(argv, cwd=ROOT) as process:
             _until(lambda: lines(tested))
             process.kill()
+        end_soon(queue, task.id)
         if by == "the next worker":
             # It runs where the command ran, whose handler would have made something else.
             with worker(url, tmp_path / "log"):

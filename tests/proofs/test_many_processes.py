@@ -12,12 +12,14 @@ import pytest
 import dibs
 from dibs import settling
 from dibs.model.status import Status
-from tests.proofs.crowd import longest_wait, run_crowd
+from tests.proofs.crowd import Pulse, longest_wait, run_crowd
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 PROCESSES = 16
+FEW = 30
+pytestmark = pytest.mark.timeout(300)  # So many processes take their time to start.
 
 
 def _claim_all(url: str, agent: str) -> list[tuple[str, int]]:
@@ -104,12 +106,12 @@ def test_a_diamond_completed_concurrently_two_thousand_times_joins_once_each_tim
         assert {ready[id] for id in joins} == {1}
 
 
-def _hammer(url: str, agent: str, for_s: float) -> list[tuple[float, float]]:
-    """When each of its writes began and ended."""
-    writes = []
-    until = time.monotonic() + for_s
-    with dibs.connect_sync(url) as queue:
-        while time.monotonic() < until:
+def _hammer(url: str, agent: str, for_s: float) -> list[tuple[float, float, float]]:
+    """When each of its writes began and ended, and how long it was awake meanwhile."""
+    writes: list[tuple[float, float]] = []
+    with dibs.connect_sync(url) as queue, Pulse() as pulse:
+        # Time for others to be quicker, and writes enough to compare.
+        while pulse.awake_s < for_s or len(writes) < FEW:
             started = time.monotonic()
             queue.add("noise", {"by": agent})
             added = time.monotonic()
@@ -119,7 +121,7 @@ def _hammer(url: str, agent: str, for_s: float) -> list[tuple[float, float]]:
             for claim in claims:
                 queue.complete(claim)
                 writes.append((claimed, time.monotonic()))
-    return writes
+    return pulse.waits(writes)
 
 
 @pytest.mark.alone

@@ -164,11 +164,12 @@ def test_verbs_wait_for_a_foreign_transaction_and_the_event_loop_goes_on(path: s
             with _foreign_transaction(path):
                 waiting = [asyncio.ensure_future(verb) for verb in (queue.add("a"), queue.add("b"), queue.claim("x"))]
                 done, _ = await asyncio.wait(waiting, timeout=1.5)
+                while len(late) <= 100 and not done:
+                    done, _ = await asyncio.wait(waiting, timeout=0.1)
                 assert not done
                 assert (await queue.stats()).by_status == {"ready": 1}
             await asyncio.wait_for(asyncio.gather(*waiting), 30)
             ticking.cancel()
-            assert len(late) > 100
             # Not the latest of all: a busy machine makes anybody late now and then.
             usual = sorted(late)[len(late) * 9 // 10]
             assert usual < 0.1, f"the event loop stood still for {usual:.3f} s"
@@ -184,12 +185,12 @@ def test_all_who_wait_are_told_when_the_file_stays_locked(path: str, monkeypatch
             await queue.add("work")
             with _foreign_transaction(path):
                 started = time.monotonic()
-                answers = await asyncio.gather(*(queue.add("work") for _ in range(10)), return_exceptions=True)
+                answers = await asyncio.gather(*(queue.add("work") for _ in range(40)), return_exceptions=True)
                 took = time.monotonic() - started
             for answer in answers:
                 assert isinstance(answer, dibs.Unavailable)
                 assert "stayed locked" in answer.message
-            assert took < 8.0, "they were told one after the other"
+            assert took < 20.0, "they were told one after the other"
             await queue.add("work")
 
     asyncio.run(story())

@@ -12,6 +12,7 @@ import dibs
 from dibs.queue import Queue
 from dibs.stores import open_store
 from tests.proofs.faulty import Away
+from tests.worker.facts import eventually
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,9 +35,10 @@ async def _work_through_trouble(store: Away, app: dibs.App, begun: asyncio.Event
         await begun.wait()
         store.away = True
         await asyncio.sleep(AWAY_S)  # the trouble lasts
+        await eventually(lambda: store.refused)
         store.away = False
 
-    async with asyncio.timeout(90), dibs.Worker(app, queue, agent="worker", concurrency=8, lease=20) as worker:
+    async with asyncio.timeout(90), dibs.Worker(app, queue, agent="worker", concurrency=8, lease=60) as worker:
         troubled = asyncio.create_task(trouble())
         await worker.drain()
         await troubled

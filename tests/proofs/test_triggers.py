@@ -52,6 +52,7 @@ def _made(queue: SyncQueue, type: str) -> list[Any]:
     return [task.payload for task in queue.find(type=type, limit=1000).items]
 
 
+pytestmark = pytest.mark.timeout(300)  # A process for every point.
 each_side = pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 
 

@@ -12,7 +12,7 @@ from msgspec.json import encode
 from dibs import checking
 from dibs.errors import Invalid, Unavailable
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 """Far more than a check may take, far less than the hostile ones would."""
 
 

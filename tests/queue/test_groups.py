@@ -9,27 +9,33 @@ from typing import TYPE_CHECKING, Any
 import dibs
 from dibs.errors import LeaseLost
 from dibs.model.claim import Settled
+from tests.worker.facts import LEASE_S, eventually, renewed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def passes(seconds: float = 0.0) -> dict[str, Any]:
-    """A contract that takes so long to check."""
-    return {"validation": "command", "argv": [sys.executable, "-c", f"import time; time.sleep({seconds})"]}
+def passes(begun: Path | None = None, may_end: Path | None = None) -> dict[str, Any]:
+    """A contract whose check tells that it has begun, and ends when it may."""
+    code = f"import os, time\nif {begun is not None}: open({str(begun)!r}, 'w').close()\n"
+    code += f"while {may_end is not None} and not os.path.exists({str(may_end)!r}): time.sleep(0.01)"
+    return {"validation": "command", "argv": [sys.executable, "-c", code]}
 
 
 def test_the_leases_of_a_group_are_kept_while_its_commands_run(tmp_path: Path) -> None:
     async def story() -> None:
         url = f"sqlite:{tmp_path / 'dibs.db'}"
+        begun, may_end = tmp_path / "begun", tmp_path / "may end"
         async with dibs.connect(url) as queue, dibs.connect(url) as other:
             for _ in range(3):
-                await queue.add("job", expects=passes(0.6), coalesce_key="k", coalesce_window=0)
-            [claim] = await queue.claim("ada", lease=1)
+                await queue.add("job", expects=passes(begun, may_end), coalesce_key="k", coalesce_window=0)
+            [claim] = await queue.claim("ada", lease=LEASE_S)
             ending = asyncio.ensure_future(queue.complete_group(claim, 1))
-            while not ending.done():
-                await other.run_duties()
-                await asyncio.sleep(0.1)
+            await eventually(begun.exists)
+            # All of them, while the command of one runs.
+            await renewed(other, claim.task.id, *(each.task.id for each in claim.group))
+            await other.run_duties()
+            may_end.touch()
             answers = [answer for answer in await ending if isinstance(answer, Settled)]
             assert [answer.status for answer in answers] == ["completed"] * 3
 

@@ -17,7 +17,7 @@ from tests.worker.facts import alive, any_alive, lines
 if TYPE_CHECKING:
     from pathlib import Path
 
-PROMPT_S = 20.0
+PROMPT_S = 60.0
 """Far more than anything here takes, far less than what it would wait for."""
 
 

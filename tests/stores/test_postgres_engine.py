@@ -29,10 +29,11 @@ from dibs.sync import drive
 from dibs.testing import FakeClock
 from tests.servers import small
 from tests.servers.postgres import execute, private, shared_url
+from tests.stores.listening import settled_news
 from tests.worker.facts import eventually
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from dibs.stores.postgres.engine import Engine
 
@@ -77,16 +78,6 @@ async def _sessions(engine: Engine, url: str) -> int:
         "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1", url.rpartition("application_name=")[2]
     )
     return found
-
-
-async def _sleeps(engine: Engine) -> None:
-    """Wait until a statement of this schema sleeps on the server."""
-    watch = await asyncpg.connect(shared_url())
-    sleeping = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND strpos(query, $1) > 0"
-    try:
-        await eventually(lambda: watch.fetchval(sleeping, engine.schema))
-    finally:
-        await watch.close()
 
 
 class _Obstacle:
@@ -144,7 +135,11 @@ def test_statements_speak_of_the_schema_that_the_url_names(url: str, folder: str
     asyncio.run(story())
 
 
-def test_a_wrong_statement_is_not_taken_for_a_lost_server(url: str, folder: str) -> None:
+def test_a_wrong_statement_is_not_taken_for_a_lost_server(
+    url: str, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "PATIENCE_S", 90.0)
+
     async def story() -> None:
         async with _opened(url, folder) as engine:
             started = time.monotonic()
@@ -154,7 +149,7 @@ def test_a_wrong_statement_is_not_taken_for_a_lost_server(url: str, folder: str)
                 await engine.fetch("SELECT $1::integer", "one")
             with pytest.raises(asyncpg.UniqueViolationError):
                 await engine.once("INSERT INTO dibs.meta VALUES ('schema', 'x')")
-            assert time.monotonic() - started < engines.PATIENCE_S, "it was tried again and again"
+            assert time.monotonic() - started < 60, "it was tried again and again"
             assert await engine.value("SELECT 1") == 1
 
     asyncio.run(story())
@@ -337,10 +332,14 @@ def test_a_statement_whose_caller_left_comes_to_its_end_before_its_connection_is
 
 def test_leaving_waits_for_what_still_runs(url: str, folder: str) -> None:
     async def story() -> None:
-        async with _opened(url, folder) as engine:
-            leaving = asyncio.create_task(engine.fetch("INSERT INTO dibs.outbox (what) SELECT 'x' FROM pg_sleep(0.3)"))
-            await _sleeps(engine)
+        async with _opened(url, folder) as engine, _obstacle(engine) as obstacle:
+            leaving = asyncio.create_task(engine.fetch(f"INSERT INTO dibs.outbox (what) {obstacle.wait}"))
+            await obstacle.waited_for()
             leaving.cancel()
+            closing = asyncio.create_task(engine.close())
+            await asyncio.sleep(0)
+            await obstacle.clear()
+            await closing
         async with _opened(url, folder) as engine:
             assert await engine.value(small.COUNT) == 1
 
@@ -368,11 +367,17 @@ def test_whoever_is_cancelled_at_whatever_moment_harms_nobody_else(url: str, fol
 
             for _ in range(10):
                 await asyncio.gather(*(add_and_perhaps_leave(number) for number in range(30)))
-            pids = await asyncio.gather(
-                *(engine.value("SELECT pg_backend_pid() FROM pg_sleep(0.01)") for _ in range(9))
-            )
-            assert len(set(pids)) == 3, "a connection was lost"
-            assert await _sessions(engine, url) == 3, "a connection was left behind"
+
+            async def are_three() -> bool:
+                asking = (engine.value("SELECT pg_backend_pid() FROM pg_sleep(0.01)") for _ in range(9))
+                return len(set(await asyncio.gather(*asking))) == 3
+
+            async def are_all() -> bool:
+                return await _sessions(engine, url) == 3
+
+            # What was left behind comes to its end by itself; what was lost would not come back.
+            await eventually(are_three)
+            await eventually(are_all)
             assert await engine.value(small.COUNT) >= len(answered)
             unended = (
                 "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1 AND state LIKE '%in transaction%'"
@@ -437,33 +442,38 @@ def test_a_blocking_call_can_be_interrupted(url: str, folder: str) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
+    here, over = threading.get_ident(), threading.Event()
+
+    def interrupt_once(begun: Callable[[], Any]) -> None:
+        while not over.wait(0.01):
+            if begun():
+                signal.pthread_kill(here, signal.SIGUSR1)
+                return
+
     with _blocking(url, folder) as engine:
-        previous = signal.signal(signal.SIGALRM, interrupt)
+        sleeping = f"FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND strpos(query, '{engine.schema}') > 0"
+        previous = signal.signal(signal.SIGUSR1, interrupt)
         try:
-            number = drive(_settled_news(engine))
-            statement = f"SELECT pg_sleep(60) /* {engine.schema} */"
-            waits: list[Any] = [engine.fetch(statement), engine.wait_for_news(number, 60)]
-            for wait in waits:
-                signal.setitimer(signal.ITIMER_REAL, 0.2)
+            number = drive(settled_news(engine))
+            statement = f"SELECT pg_sleep(100) /* {engine.schema} */"
+            waits: list[tuple[Any, Callable[[], Any]]] = [
+                (engine.fetch(statement), lambda: execute(shared_url(), f"SELECT pid {sleeping}")),
+                (engine.wait_for_news(number, 100), lambda: engine._hints._waiters),
+            ]
+            for wait, begun in waits:
+                interrupting = threading.Thread(target=interrupt_once, args=[begun], daemon=True)
+                interrupting.start()
                 started = time.monotonic()
                 with pytest.raises(KeyboardInterrupt):
                     drive(wait)
-                assert time.monotonic() - started < 30
+                assert time.monotonic() - started < 60
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, previous)
+            over.set()
+            interrupting.join()
+            signal.signal(signal.SIGUSR1, previous)
         assert drive(engine.value("SELECT 1")) == 1
         # It goes on over there, and leaving would wait for it.
-        ending = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-        assert execute(shared_url(), f"{ending} AND strpos(query, '{engine.schema}') > 0")[0][0] == 1
-
-
-async def _settled_news(engine: Engine) -> int:
-    """The number once the listener is there and has looked."""
-    number = await engine.news()
-    while (newer := await engine.wait_for_news(number, 0.5)) != number:
-        number = newer
-    return number
+        assert len(execute(shared_url(), f"SELECT pg_terminate_backend(pid) {sleeping}")) == 1
 
 
 def test_a_forked_process_is_told_to_connect_again(url: str, folder: str) -> None:
@@ -493,7 +503,7 @@ def test_the_clock_is_the_servers(url: str, folder: str) -> None:
             before = engine.now()
             there = await engine.value("SELECT dibs.micros()")
             after = engine.now()
-            assert before - 5_000_000 < there < after + 5_000_000
+            assert before - 60_000_000 < there < after + 60_000_000
             assert engine.at is None
             # Whatever the clock of this machine says:
             engine.measured(there + 3_600_000_000, time.monotonic(), time.monotonic())
@@ -521,7 +531,7 @@ def test_a_hint_wakes_another_process_at_once(url: str, folder: str, monkeypatch
 
     async def story() -> None:
         async with _opened(url, folder) as one, _opened(url, folder) as other:
-            number = await _settled_news(other)
+            number = await settled_news(other)
             for _ in range(3):
                 waiting = asyncio.create_task(other.wait_for_news(number, 50))
                 await asyncio.sleep(0.05)
@@ -541,7 +551,7 @@ def test_ones_own_commits_wake_at_once_and_ones_own_hints_do_not_wake_again(
 
     async def story() -> None:
         async with _opened(url, folder) as engine:
-            number = await _settled_news(engine)
+            number = await settled_news(engine)
             waiting = asyncio.create_task(engine.wait_for_news(number, 60))
             await asyncio.sleep(0.05)
             engine.changed()
@@ -557,8 +567,8 @@ def test_without_hints_or_without_listening_news_is_seen_by_looking(url: str, fo
         silent = f"{url}&notify=off"
         deaf = f"{url}&pooler=transaction" if without == "listening" else url
         async with _opened(silent, folder) as one, _opened(deaf, folder) as other:
-            number = await _settled_news(other)
-            waiting = asyncio.create_task(other.wait_for_news(number, 20))
+            number = await settled_news(other)
+            waiting = asyncio.create_task(other.wait_for_news(number, 60))
             await asyncio.sleep(0.1)
             await one.fetch(small.ADD, "x")
             one.changed()
@@ -571,10 +581,10 @@ def test_what_was_committed_before_one_waits_is_not_missed(url: str, folder: str
     async def story() -> None:
         for options in ("", "&pooler=transaction"):
             async with _opened(f"{url}&notify=off", folder) as one, _opened(f"{url}{options}", folder) as other:
-                number = await _settled_news(other)
+                number = await settled_news(other)
                 await asyncio.sleep(0.6)
                 await one.fetch(small.ADD, "x")
-                assert await other.wait_for_news(number, 20) != number
+                assert await other.wait_for_news(number, 60) != number
 
     asyncio.run(story())
 
@@ -630,12 +640,12 @@ def test_a_listener_that_was_ended_comes_back_and_that_counts_as_news(
 
     async def story() -> None:
         async with _opened(url, folder) as one, _opened(url, folder) as other:
-            number = await _settled_news(other)
+            number = await settled_news(other)
             waiting = asyncio.create_task(other.wait_for_news(number, 60))
             await asyncio.sleep(0.05)
             assert await one.value(ending, url.rpartition("=")[2]) >= 1
             assert await asyncio.wait_for(waiting, 50) != number
-            number = await _settled_news(other)
+            number = await settled_news(other)
             waiting = asyncio.create_task(other.wait_for_news(number, 60))
             await asyncio.sleep(0.05)
             one.changed()
@@ -644,15 +654,16 @@ def test_a_listener_that_was_ended_comes_back_and_that_counts_as_news(
     asyncio.run(story())
 
 
-def test_many_who_wait_share_one_listener_and_one_look(url: str, folder: str) -> None:
+def test_many_who_wait_share_one_listener_and_one_look(url: str, folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hints, "_REPLY_S", 60)
     url = _named(url)
 
     async def story() -> None:
         async with _opened(url, folder) as engine:
-            number = await _settled_news(engine)
+            number = await settled_news(engine)
             before = await engine.value("SELECT count(*) FROM dibs.outbox")
             waiting = [asyncio.create_task(engine.wait_for_news(number, 1.5)) for _ in range(50)]
-            await asyncio.sleep(0.5)
+            await asyncio.sleep(0.5)  # a look is taken once a second
             assert before == 0
             assert await _sessions(engine, url) == 2, "one for statements, one to listen"
             assert await asyncio.gather(*waiting) == [number] * 50
@@ -707,7 +718,7 @@ def test_everything_works_through_a_pooler_that_mixes_up_sessions(folder: str) -
             assert await engine.value("SELECT count(*) FROM dibs.outbox WHERE what <> $1", "none") == 420
             with pytest.raises(dibs.LeaseLost):
                 await engine.fetch("SELECT dibs.refuse($1, $2)", "lease_lost", '["t", 3]')
-            number = await _settled_news(other)
+            number = await settled_news(other)
             waiting = asyncio.create_task(other.wait_for_news(number, 20))
             await asyncio.sleep(0.05)
             await engine.fetch(small.ADD, "news")

@@ -142,6 +142,8 @@ def test_verbs_cancelled_at_any_moment_leave_a_sound_store(run: Any, postgres_ur
             # All or nothing: the rest are single ones, at most three in each round.
             assert sum((await queue.stats()).by_status.values()) % 400 <= 3 * 40
             assert await queue.store.check() == []
+            # However few of them came through.
+            await queue.add_many([dibs.NewTask("job", item) for item in range(10)])
             claims = await queue.claim("eve", limit=10)
             assert len(claims) == 10
 

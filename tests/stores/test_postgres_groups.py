@@ -5,6 +5,7 @@ Each test steps two sessions of a real server through every order of their trans
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, Any
 
 from dibs.coalescing import with_groups
@@ -94,7 +95,9 @@ def test_of_two_claims_at_once_one_gets_the_whole_group(postgres_url: str) -> No
 
 def test_who_is_promoted_while_its_group_is_claimed_goes_with_it_or_is_ready(postgres_url: str) -> None:
     async def prepare(queue: Queue) -> list[Task]:
-        return [await queue.add("child", coalesce_key="room", coalesce_window=window) for window in (0, 0.001)]
+        tasks = [await queue.add("child", coalesce_key="room", coalesce_window=window) for window in (0, 0.001)]
+        await asyncio.sleep(0.01)  # the window is over
+        return tasks
 
     def verbs(_: list[Task]) -> list[Any]:
         return [claiming("ada"), lambda queue: queue.store.promote(10)]

@@ -16,6 +16,7 @@ from dibs.errors import Invalid, KeyReused, NotFound
 from dibs.model.status import DagStatus, Status
 from dibs.model.task import NewTask
 from dibs.stores.values import Insertion, Spawn
+from tests.stores.listening import engine_of, settled_news
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -264,9 +265,7 @@ def test_who_waits_hears_of_the_commit(joined: Joined, monkeypatch: pytest.Monke
     monkeypatch.setattr("dibs.stores.postgres.hints.LISTENING_S", 60.0)
 
     async def test(queue: Queue, caller: Asyncpg) -> None:
-        number = await queue.store.news()
-        # The first look is taken while the listener connects.
-        number = await queue.store.wait_for_news(number, 0.5)
+        number = await settled_news(engine_of(queue))
         waiting = asyncio.create_task(queue.store.wait_for_news(number, 50.0))
         async with caller.transaction():
             await queue.add("ship", connection=caller.connection)

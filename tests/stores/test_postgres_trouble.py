@@ -123,7 +123,8 @@ def test_an_unknown_host_is_said() -> None:
     assert "the host name no-such-host.invalid is unknown: correct it in the URL" in message
 
 
-def test_a_port_where_nobody_listens_is_said_at_once() -> None:
+def test_a_port_where_nobody_listens_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "PATIENCE_S", 90.0)
     started = time.monotonic()
     for host in ("127.0.0.1", "localhost"):
         with socket.socket() as unused:
@@ -131,7 +132,7 @@ def test_a_port_where_nobody_listens_is_said_at_once() -> None:
             message = _told(f"postgresql://postgres:secret@{host}:{unused.getsockname()[1]}/x")
         assert "is not there: start it, or check host and port in the URL" in message
     assert "is not there" in _told("postgresql:///x?host=/nonexistent&user=postgres")
-    assert time.monotonic() - started < engines.PATIENCE_S
+    assert time.monotonic() - started < 60
 
 
 def test_a_server_that_says_nothing_is_not_waited_for_for_ever() -> None:
@@ -141,7 +142,7 @@ def test_a_server_that_says_nothing_is_not_waited_for_for_ever() -> None:
         started = time.monotonic()
         message = _told(f"postgresql://postgres:secret@127.0.0.1:{silent.getsockname()[1]}/x?connect_timeout=1")
     assert "did not answer within 1 s: check host and port in the URL, and firewalls" in message
-    assert time.monotonic() - started < 20
+    assert time.monotonic() - started < 60
 
 
 def test_something_else_that_listens_is_told_from_a_server() -> None:
@@ -177,7 +178,6 @@ def test_a_certificate_file_that_is_not_there_is_a_wrong_url(url: str) -> None:
 
 
 def test_a_server_that_takes_no_more_connections_is_said(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "PATIENCE_S", 0.5)
     with private(max_connections="5", superuser_reserved_connections="0") as full:
         name = full.url()
 
@@ -197,6 +197,8 @@ def test_a_server_that_takes_no_more_connections_is_said(folder: str, monkeypatc
             """
             held = [asyncio.ensure_future(engine.fetch(hold)) for _ in range(5)]
             await eventually(is_full)
+            # Not before: whoever looked may have been in the way of who holds.
+            monkeypatch.setattr(engines, "PATIENCE_S", 0.5)
             message = await asyncio.to_thread(_told, name, folder)
             (full.data / "over").touch()
             assert "takes no more connections: raise its max_connections, or lower pool= in the URL" in message
@@ -402,7 +404,11 @@ def test_a_server_that_is_just_starting_is_waited_for(server: Server, folder: st
 
 
 @pytest.mark.parametrize("mode", ["fast", "immediate", "kill"])
-def test_statements_wait_for_a_server_that_restarts(folder: str, mode: str, caplog: pytest.LogCaptureFixture) -> None:
+def test_statements_wait_for_a_server_that_restarts(
+    folder: str, mode: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # How long it takes to come back is up to the machine.
+    monkeypatch.setattr(engines, "PATIENCE_S", 60.0)
     with private() as own, caplog.at_level(logging.INFO, "dibs.store"):
 
         async def story(engine: Engine) -> None:
@@ -436,9 +442,11 @@ def test_statements_wait_for_a_server_that_restarts(folder: str, mode: str, capl
 
         _run(own.url(), folder, story)
         told = [record.getMessage() for record in caplog.records if record.name == "dibs.store"]
-    assert len(told) == 2, told
-    assert told[0].startswith(f"lost PostgreSQL at 127.0.0.1:{own.port}/postgres, reconnecting: ")
-    assert told[1] == f"PostgreSQL at 127.0.0.1:{own.port}/postgres is back"
+    # Once; or twice, if an answer from before was read long after another session was lost.
+    assert len(told) in (2, 4), told
+    for lost, back in zip(told[::2], told[1::2], strict=True):
+        assert lost.startswith(f"lost PostgreSQL at 127.0.0.1:{own.port}/postgres, reconnecting: ")
+        assert back == f"PostgreSQL at 127.0.0.1:{own.port}/postgres is back"
 
 
 def test_a_server_that_stays_away_is_given_up_in_time(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -450,18 +458,22 @@ def test_a_server_that_stays_away_is_given_up_in_time(folder: str, monkeypatch: 
             with pytest.raises(dibs.Unavailable) as caught:
                 drive(way(small.ADD, "x"))
             assert f"PostgreSQL at 127.0.0.1:{own.port}/postgres does not answer: " in caught.value.message
-            assert 0.4 < time.monotonic() - started < 9
+            assert 0.4 < time.monotonic() - started < 40
         started = time.monotonic()
         with pytest.raises(dibs.Unavailable, match="does not answer"):
             drive(engine.news())
         drive(engine.wait_for_news(0, 0.3))
-        assert time.monotonic() - started < 9
+        assert time.monotonic() - started < 40
         own.start()
+        monkeypatch.setattr(engines, "PATIENCE_S", 60.0)
         assert drive(engine.value(small.COUNT)) == 0
 
 
 def test_a_connection_that_was_ended_over_there_is_replaced(server: Server, url: str, folder: str) -> None:
-    ending = f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{_database(url)}'"
+    ending = (
+        f"SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = '{_database(url)}'"
+        " AND backend_type = 'client backend'"
+    )
     sleeping = (
         f"SELECT count(*) FROM pg_stat_activity WHERE datname = '{_database(url)}' AND query LIKE 'SELECT 2 %'"
         " AND wait_event = 'PgSleep'"
@@ -585,14 +597,17 @@ def test_conflicts_without_end_are_told(url: str, folder: str, monkeypatch: pyte
         ("XX000", "this is a defect in dibs, please report it"),
     ],
 )
-def test_what_the_server_cannot_do_is_said_at_once(url: str, folder: str, code: str, advice: str) -> None:
+def test_what_the_server_cannot_do_is_said_at_once(
+    url: str, folder: str, code: str, advice: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engines, "PATIENCE_S", 90.0)
     with _opened(url, folder) as engine:
         for way in (engine.fetch, engine.once):
             started = time.monotonic()
             with pytest.raises(dibs.Unavailable) as caught:
                 drive(way(f"DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{code}'; END $$"))
             assert advice in caught.value.message
-            assert time.monotonic() - started < engines.PATIENCE_S
+            assert time.monotonic() - started < 60
             assert drive(engine.value("SELECT 1")) == 1
 
 

@@ -38,8 +38,8 @@ def test_while_the_server_is_away_verbs_wait_for_it(redis_program: str) -> None:
 
 
 def test_of_several_servers_the_one_that_took_over_is_found(redis_server: RedisServer, replica: RedisServer) -> None:
-    url = f"redis://127.0.0.1:{redis_server.port},127.0.0.1:{replica.port}/0?wait=1"
-    with dibs.connect_sync(url.removesuffix("?wait=1")) as queue, dibs.connect_sync(url) as careful:
+    url = f"redis://127.0.0.1:{redis_server.port},127.0.0.1:{replica.port}/0"
+    with dibs.connect_sync(url) as queue, dibs.connect_sync(f"{url}?wait=1&wait_ms=30000") as careful:
         task = careful.add("work")
         redis_server.kill()
         took_over = threading.Timer(0.5, replica.execute, ("REPLICAOF", "NO", "ONE"))
@@ -84,8 +84,9 @@ def test_keys_that_move_to_another_node_of_the_cluster_are_followed(redis_progra
 
 
 def test_with_wait_a_write_that_no_replica_has_is_told(redis_server: RedisServer, replica: RedisServer) -> None:
-    with dibs.connect_sync(redis_server.url(wait="1", wait_ms="200")) as queue:
-        queue.add("work")
+    url = redis_server.url(wait="1", wait_ms="30000")
+    with dibs.connect_sync(url) as patient, dibs.connect_sync(url.replace("30000", "200")) as queue:
+        patient.add("work")
         replica.freeze()
         try:
             with pytest.raises(dibs.Unavailable, match="within 200 ms that a replica had it") as caught:
@@ -93,14 +94,14 @@ def test_with_wait_a_write_that_no_replica_has_is_told(redis_server: RedisServer
         finally:
             replica.thaw()
         assert caught.value.code == "outcome_unknown"
-        queue.add("work")
+        patient.add("work")
 
 
 def test_with_aof_a_server_says_that_a_write_is_on_disk_or_is_refused(redis_server: RedisServer) -> None:
     with redis_server.client() as client:
         can_tell = "waitaof" in client.command_list() if client.info()["redis_version"] >= "7" else False
     if can_tell:
-        with dibs.connect_sync(redis_server.url(aof="on")) as queue:
+        with dibs.connect_sync(redis_server.url(aof="on", wait_ms="30000")) as queue:
             task = queue.add("work")
             redis_server.kill()
             redis_server.start()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import socket
 import subprocess
 import threading
@@ -306,13 +305,15 @@ def test_what_a_replica_that_takes_over_can_lose_is_said(redis_server: RedisServ
 
 def test_waiting_for_replicas_is_answered_by_how_many_have_it(redis_server: RedisServer, redis_program: str) -> None:
     address = Address.parse(redis_server.url(wait="1", wait_ms="100"))
+    patient = Address.parse(redis_server.url(wait="1", wait_ms="30000"))
     assert "has no replica, and wait=1 asks for 1" in refusal(address.url)
     assert address.confirmation is not None
+    assert patient.confirmation is not None
     with private(program=redis_program) as replica, redis_server.client() as client:
         replica.follow(redis_server)
         client.set("a", 1)
         run: Any = client.execute_command
-        assert address.is_confirmed(run(*address.confirmation))
+        assert patient.is_confirmed(run(*patient.confirmation))
         replica.freeze()
         client.set("a", 2)
         assert not address.is_confirmed(run(*address.confirmation))
@@ -474,7 +475,7 @@ def test_a_server_without_tls_cannot_be_spoken_to_over_tls() -> None:
 
 def test_a_server_that_reads_its_files_is_told_and_waited_for(redis_server: RedisServer) -> None:
     with redis_server.client() as client:
-        client.eval("for i = 1, 10000 do redis.call('SET', 'key' .. i, i) end", 0)
+        client.eval("for i = 1, 40000 do redis.call('SET', 'key' .. i, i) end", 0)
     redis_server.stop()
     starting = threading.Thread(target=redis_server.start, kwargs={"key_load_delay": "50"})
     starting.start()
@@ -616,15 +617,24 @@ def test_more_connections_than_the_server_takes_are_told(redis_server: RedisServ
             assert trouble.is_loss(error)
 
 
-def test_a_connection_that_is_lost_leaves_open_what_was_done(redis_server: RedisServer) -> None:
+def test_a_connection_that_is_lost_leaves_open_what_was_done(
+    redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killing = threading.Thread(target=redis_server.kill)
+    send: Any = redis.Connection.send_packed_command
+
+    def send_and_kill(*args: Any, **options: Any) -> None:
+        send(*args, **options)
+        killing.start()
+
     with client_of(redis_server) as client:
         client.ping()
-        pid = redis_server.pid
-        os.kill(pid, 19)
-        thread = threading.Timer(0.2, redis_server.kill)
-        thread.start()
-        error = failure(lambda: client.set("a", 1))
-        thread.join()
+        redis_server.freeze()
+        with monkeypatch.context() as patched:
+            # It was sent, and is never answered.
+            patched.setattr(redis.Connection, "send_packed_command", send_and_kill)
+            error = failure(lambda: client.set("a", 1))
+        killing.join()
         assert trouble.is_loss(error)
         assert "broke the connection" in told(error)
         assert trouble.in_doubt(error, HERE).code == "outcome_unknown"

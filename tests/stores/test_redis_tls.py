@@ -46,7 +46,7 @@ def test_who_waits_in_an_event_loop_hears_of_others(url: str, signed: Path) -> N
     async def story() -> None:
         whole = f"{url}&ssl_ca_certs={quote(str(signed))}"
         async with dibs.connect(whole) as queue, dibs.connect(whole) as other:
-            waiting = asyncio.create_task(queue.claim("ada", wait=20))
+            waiting = asyncio.create_task(queue.claim("ada", wait=60))
             await asyncio.sleep(0.2)
             task = await other.add("work")
             [claim] = await waiting

@@ -29,7 +29,7 @@ from dibs.stores.sqlite.statements import sql
 from dibs.stores.values import ClaimRequest, Dependency, Draft, Insertion, LaneKey, Settlement
 from dibs.sync import drive
 from dibs.testing import FakeClock
-from tests.proofs.crowd import longest_wait, run_crowd
+from tests.proofs.crowd import Pulse, longest_wait, run_crowd
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Iterator
@@ -353,7 +353,7 @@ def test_trouble_with_taking_a_turn_at_once_does_not_stop_the_writer(
 
         monkeypatch.setattr(store._engine._turns, "try_take", no_locks)
         for number in (2, 3):
-            await asyncio.wait_for(store.insert(Insertion(drafts=[draft(number)])), 20)
+            await asyncio.wait_for(store.insert(Insertion(drafts=[draft(number)])), 60)
         assert (await store.stats("default")).by_status == {"ready": 3}
         await store.close()
 
@@ -386,7 +386,7 @@ def test_closing_is_finished_also_when_nobody_waits_for_it(path: str) -> None:
         closing.cancel()
         with pytest.raises(asyncio.CancelledError):
             await closing
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while store._engine._turns._current >= 0:
             assert time.monotonic() < deadline, "its files are still open"
             await asyncio.sleep(0.01)
@@ -420,20 +420,21 @@ def test_an_idle_claim_takes_no_write_lock(path: str, store: SqliteStore) -> Non
     writer.close()
 
 
-def write_for(path: str, seconds: float) -> list[tuple[float, float]]:
-    """When each of the writes of this process began and ended."""
+def write_for(path: str, seconds: float) -> list[tuple[float, float, float]]:
+    """When each of the writes of this process began and ended, and how long it was awake meanwhile."""
     store = SqliteStore.open(path, blocking=True)
     writes = []
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        began = time.monotonic()
-        drive(store.postpone("nothing", 0))
-        writes.append((began, time.monotonic()))
+    with Pulse() as pulse:
+        while pulse.awake_s < seconds:
+            began = time.monotonic()
+            drive(store.postpone("nothing", 0))
+            writes.append((began, time.monotonic()))
     drive(store.close())
-    return writes
+    return pulse.waits(writes)
 
 
 @pytest.mark.alone
+@pytest.mark.timeout(300)
 def test_sixteen_processes_wait_less_than_a_second_each(path: str, tmp_path: Path) -> None:
     drive(SqliteStore.open(path, blocking=True).close())
     longest = longest_wait(run_crowd(tmp_path, write_for, [(path, 3.0)] * 16))

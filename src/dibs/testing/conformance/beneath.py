@@ -183,11 +183,11 @@ class Beneath(Topic):
         waiting = asyncio.create_task(queue.store.wait_for_news(since, 60))
         await asyncio.sleep(0.02)
         await other.add("job")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(50):
             await waiting
 
     async def test_waiting_for_news_has_an_end(self, queue: Queue) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(50):
             await queue.store.wait_for_news(await queue.store.news(), 0.05)
 
     async def test_a_used_store_is_sound(self, queue: Queue) -> None:

@@ -179,7 +179,7 @@ class Claiming(Topic):
         waiting = asyncio.create_task(queue.claim("ada", wait=60))
         await asyncio.sleep(0.05)
         task = await queue.add("job")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(50):
             claims = await waiting
         assert [claim.task.id for claim in claims] == [task.id]
 
@@ -187,7 +187,7 @@ class Claiming(Topic):
         waiting = asyncio.create_task(queue.claim("ada", wait=60))
         await asyncio.sleep(0.05)
         task = await other.add("job")
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(50):
             claims = await waiting
         assert [claim.task.id for claim in claims] == [task.id]
 

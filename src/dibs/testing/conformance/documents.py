@@ -129,7 +129,7 @@ class Documents(Topic):
         task = await queue.add("job")
         since, told = await other.store.news(), await events(other)
         await queue.store.write_document("p", "note", "a", b"1")
-        await other.store.wait_for_news(since, 5)
+        await other.store.wait_for_news(since, 60)
         assert await other.store.news() != since
         assert await events(other) == told
         assert (await queue.get(task.id)).updated_at == task.updated_at

@@ -99,7 +99,7 @@ class Events(Topic):
         listening = asyncio.create_task(listen())
         await asyncio.sleep(0.05)
         await finish(other, "job")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             await listening
         assert [event.seq for event in heard] == list(range(1, 7))
         assert {event.task_id for event in heard if not event.type.startswith("agent.")} == {first.id}

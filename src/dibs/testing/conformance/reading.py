@@ -229,18 +229,18 @@ class Waiting(Topic):
 
     async def test_waiting_ends_with_the_task(self, queue: Queue, other: Queue) -> None:
         task = await queue.add("job")
-        waiting = asyncio.create_task(queue.wait(task.id, timeout=30))
+        waiting = asyncio.create_task(queue.wait(task.id, timeout=60))
         await asyncio.sleep(0.05)
         await kill(other, "job")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             assert (await waiting).status == Status.DEAD_LETTERED
 
     async def test_waiting_ends_with_the_dag(self, queue: Queue) -> None:
         dag = await queue.add_dag("Two", [NewTask("a", ref="a"), NewTask("b", after=["a"])])
-        waiting = asyncio.create_task(queue.wait(dag.id, timeout=30))
+        waiting = asyncio.create_task(queue.wait(dag.id, timeout=60))
         await finish(queue, "a")
         await finish(queue, "b")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(50):
             assert (await waiting).status == DagStatus.COMPLETED
 
     async def test_waiting_has_an_end_of_its_own(self, queue: Queue) -> None:

@@ -40,7 +40,7 @@ class Topic:
     """Whether the queue is on the store itself. A client of a server has the same verbs, but a few tests say through
     them what only the store can be told: they are marked (`on_the_store`), each with its reason."""
 
-    time_limit_s: ClassVar[float] = 60.0
+    time_limit_s: ClassVar[float] = 100.0
 
     async def open_queue(self, clock: FakeClock) -> Queue:
         """A queue on this test's storage, which is empty when the test begins, going by `clock`."""
