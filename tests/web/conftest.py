@@ -174,11 +174,18 @@ def shot(page: Page, name: str) -> None:
         page.screenshot(path=f"{folder}/{name}.png")
 
 
-def looked_at(open_page: Callable[..., Page], path: str, name: str, ready: Callable[[Page], object]) -> None:
+def looked_at(
+    open_page: Callable[..., Page],
+    path: str,
+    name: str,
+    ready: Callable[[Page], object],
+    *,
+    faults_allowed: bool = False,
+) -> None:
     """A screen in light, dark and narrow: each accessible and in its window, and a picture of it. `ready` waits until
     it shows what it should."""
     for mode, options in (("light", {}), ("dark", {"dark": True}), ("narrow", {"width": 380})):
-        page = open_page("admin", **options)
+        page = open_page("admin", faults_allowed=faults_allowed, **options)
         page.goto(path)
         ready(page)
         assert_fits(page)

@@ -153,3 +153,28 @@ def test_what_is_nowhere_says_so_and_the_frame_stays(page: Page, open_page: Call
     page.evaluate("history.pushState({}, '', '/nowhere'); dispatchEvent(new PopStateEvent('popstate'))")
     expect(page.get_by_text("There is no such screen")).to_be_visible()
     looked_at(open_page, "/", "frame", lambda shown: heading(shown, "Now"))
+
+
+def test_an_address_that_was_mistyped_leads_back(server: Server, open_page: Callable[..., Page]) -> None:
+    # A browser tells its console of the status.
+    page = open_page(faults_allowed=True)
+    answer = page.goto("/taks")
+    assert answer is not None
+    assert answer.status == 404
+    expect(page.get_by_text("There is no such screen")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Screens").get_by_role("link", name="Tasks")).to_be_visible()
+    page.locator("#content").get_by_role("link", name="what is happening now").click()
+    heading(page, "Now")
+    expect(page).to_have_url(f"{server.url}/")
+    # Who is not logged in is asked to, and led to where they wanted to go.
+    page = open_page(None, faults_allowed=True)
+    page.goto("/taks/7")
+    page.get_by_label("Token").fill(server.tokens["viewer"])
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_text("There is no such screen")).to_be_visible()
+    expect(page).to_have_url(f"{server.url}/taks/7")
+
+    def shows(shown: Page) -> None:
+        expect(shown.get_by_text("There is no such screen")).to_be_visible()
+
+    looked_at(open_page, "/taks", "astray", shows, faults_allowed=True)
