@@ -13,7 +13,7 @@ from tests.web.hostile import HOSTILE, assert_harmless
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Request
 
     from tests.web.conftest import Server
 
@@ -105,11 +105,18 @@ def test_what_others_wrote_stays_text_in_the_palette_and_around_the_screens(
 
 
 def test_while_paused_nothing_moves_and_afterwards_everything_is_there(server: Server, page: Page) -> None:
+    asked: set[Request] = set()
+    page.on("request", lambda request: asked.add(request) if "/v1/" in request.url else None)
+    page.on("requestfinished", lambda request: asked.discard(request))
+    page.on("requestfailed", lambda request: asked.discard(request))
     page.goto("/")
     live = page.get_by_role("button", name=re.compile("live updates$"))
     expect(live).to_contain_text("Live")
     page.keyboard.press("p")
     expect(live).to_contain_text("Paused")
+    # What was asked for before comes still.
+    while asked:
+        page.wait_for_timeout(50)
     server.queue.add("risky", {}, title="Shall it run?", approval=True)
     watched = page.get_by_role("link", name=re.compile("^Needs you"))
     shown = page.locator("[data-question]")
@@ -122,6 +129,23 @@ def test_while_paused_nothing_moves_and_afterwards_everything_is_there(server: S
     expect(page).to_have_title(re.compile(r"^\(1\) Now"))
     shown.get_by_role("button", name="Approve").click()
     expect(shown).to_have_count(0)
+
+
+def test_while_paused_the_page_asks_for_nothing_however_long(page: Page) -> None:
+    page.clock.install()
+    page.goto("/")
+    live = page.get_by_role("button", name=re.compile("live updates$"))
+    expect(live).to_contain_text("Live")
+    expect(page.get_by_role("list", name="At a glance")).to_contain_text("Needs you")
+    page.keyboard.press("p")
+    expect(live).to_contain_text("Paused")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.fast_forward(120_000)
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    assert not asked, asked
+    with page.expect_request("**/v1/overview"):
+        live.click()
 
 
 def test_a_screen_that_is_opened_while_the_server_is_away_comes_when_it_is_back(open_page: Callable[..., Page]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from dibs import NewTask
-from tests.web.conftest import assert_accessible, looked_at, shot
+from tests.web.conftest import HELD_S, assert_accessible, looked_at, shot
 from tests.web.hostile import HOSTILE, assert_harmless
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def scene(server: Server) -> None:
         queue.fail(claim, "ValueError: it was doomed", retry=False, cost=2.5)
     queue.add("spend", title="May I?", approval=True)
     queue.add("work", title="At work")
-    [claim] = queue.claim("bob", types=["work"], lease=3600)
+    [claim] = queue.claim("bob", types=["work"], lease=HELD_S)
     queue.renew(claim, progress=0.25, note="reading")
     queue.set_budget("type:dear", 1)
     queue.add("dear", title="Too dear", max_cost=5)
@@ -93,20 +93,37 @@ def test_a_query_is_completed_kept_in_the_address_and_refused_with_its_fault(ope
     expect(page.get_by_text("No task fits this filter")).to_be_visible()
 
 
+class Withheld:
+    """Suggestions do not come until they may; then all of them do, also those that are asked for later."""
+
+    def __init__(self, page: Page) -> None:
+        self._held: list[Route] | None = []
+        page.route("**/v1/found/suggestions*", self._asked)
+
+    def _asked(self, route: Route) -> None:
+        if self._held is None:
+            route.continue_()
+        else:
+            self._held.append(route)
+
+    def come(self) -> None:
+        held, self._held = self._held or [], None
+        for route in held:
+            route.continue_()
+
+
 def test_who_types_faster_than_suggestions_come_chooses_of_those_for_the_whole_text(page: Page) -> None:
     page.goto("/tasks")
     field(page).press_sequentially("sta")
     suggestion = page.get_by_role("option", name="status:")
     expect(suggestion).to_be_visible()
-    held: list[Route] = []
-    page.route("**/v1/found/suggestions*", lambda route: held.append(route))
+    answers = Withheld(page)
     suggestion.click()
     field(page).press_sequentially("dead")
     field(page).press("ArrowDown")
     field(page).press("Enter")
     expect(field(page)).to_have_value("status:dead")
-    for route in held:
-        route.continue_()
+    answers.come()
     expect(field(page)).to_have_value(re.compile("^status:dead_lettered ?$"))
     expect(page).to_have_url(re.compile(r"/tasks\?q=status:dead_lettered$"))
 
@@ -116,13 +133,11 @@ def test_a_suggestion_of_a_text_typed_before_is_taken_if_it_still_fits(page: Pag
     field(page).press_sequentially("sta")
     suggestion = page.get_by_role("option", name="status:")
     expect(suggestion).to_be_visible()
-    held: list[Route] = []
-    page.route("**/v1/found/suggestions*", lambda route: held.append(route))
+    answers = Withheld(page)
     field(page).press_sequentially("tu")
     suggestion.click()
     expect(field(page)).to_have_value("status:")
-    for route in held:
-        route.continue_()
+    answers.come()
 
 
 def test_views_and_columns_are_remembered(page: Page) -> None:
@@ -197,7 +212,7 @@ def test_rows_are_put_in_another_order_by_the_head_of_a_column(page: Page, serve
     press("Priority", "ascending")
     shows("Middling", "Unpriced", "Dear", "Cheap")
     # What happens is shown in place, and the order is kept.
-    [claim] = queue.claim("ada", types=["priced"])
+    [claim] = queue.claim("ada", types=["priced"], lease=HELD_S)
     expect(row(page, "Unpriced")).to_contain_text("running")
     shows("Middling", "Unpriced", "Dear", "Cheap")
     queue.complete(claim)
@@ -238,7 +253,7 @@ def test_rows_change_in_place_and_do_not_move_while_somebody_points_at_them(page
     expect(row(page, "First")).to_contain_text("ready")
     row(page, "First").hover()
     queue.add("live", title="Second")
-    [claim] = queue.claim("ada", types=["live"], limit=1)
+    [claim] = queue.claim("ada", types=["live"], limit=1, lease=HELD_S)
     expect(row(page, claim.task.title or "")).to_contain_text("running")
     expect(page.get_by_text("The list has changed")).to_be_visible()
     expect(rows(page)).to_have_count(1)
@@ -322,7 +337,7 @@ def test_what_others_wrote_stays_text(page: Page, server: Server) -> None:
     for text in HOSTILE:
         word = text[:200].replace("\r", " ")
         queue.add("hostile", title=text.replace("\r", " "), tags=[word], user=word)
-    [claim] = queue.claim("<b>mallory</b>", types=["hostile"])
+    [claim] = queue.claim("<b>mallory</b>", types=["hostile"], lease=HELD_S)
     queue.renew(claim, note=HOSTILE[0])
     page.goto("/tasks?q=type:hostile")
     expect(rows(page)).to_have_count(len(HOSTILE))
