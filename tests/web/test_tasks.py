@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
@@ -15,7 +16,7 @@ from tests.web.hostile import HOSTILE, assert_harmless
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Locator, Page, Route
+    from playwright.sync_api import Locator, Page, Response, Route
 
     from tests.web.conftest import Server
 
@@ -94,11 +95,11 @@ def test_a_query_is_completed_kept_in_the_address_and_refused_with_its_fault(ope
 
 
 class Withheld:
-    """Suggestions do not come until they may; then all of them do, also those that are asked for later."""
+    """Answers do not come until they may; then all of them do, also those that are asked for later."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, path: str = "**/v1/found/suggestions*") -> None:
         self._held: list[Route] | None = []
-        page.route("**/v1/found/suggestions*", self._asked)
+        page.route(path, self._asked)
 
     def _asked(self, route: Route) -> None:
         if self._held is None:
@@ -112,6 +113,12 @@ class Withheld:
             route.continue_()
 
 
+def is_about_what_was_chosen(response: Response) -> bool:
+    """Whether the text without the space after it was asked about."""
+    asked = urlsplit(response.url)
+    return asked.path.endswith("/suggestions") and parse_qs(asked.query)["query"] == ["status:dead_lettered"]
+
+
 def test_who_types_faster_than_suggestions_come_chooses_of_those_for_the_whole_text(page: Page) -> None:
     page.goto("/tasks")
     field(page).press_sequentially("sta")
@@ -123,7 +130,9 @@ def test_who_types_faster_than_suggestions_come_chooses_of_those_for_the_whole_t
     field(page).press("ArrowDown")
     field(page).press("Enter")
     expect(field(page)).to_have_value("status:dead")
-    answers.come()
+    with page.expect_response(is_about_what_was_chosen) as told:
+        answers.come()
+    assert told.value.ok
     expect(field(page)).to_have_value(re.compile("^status:dead_lettered ?$"))
     expect(page).to_have_url(re.compile(r"/tasks\?q=status:dead_lettered$"))
 
@@ -138,6 +147,28 @@ def test_a_suggestion_of_a_text_typed_before_is_taken_if_it_still_fits(page: Pag
     suggestion.click()
     expect(field(page)).to_have_value("status:")
     answers.come()
+
+
+def test_what_is_typed_before_the_next_frame_is_not_torn_apart(page: Page) -> None:
+    page.goto("/tasks")
+    field(page).press_sequentially("sta")
+    suggestion = page.get_by_role("option", name="status:")
+    expect(suggestion).to_be_visible()
+    page.evaluate(
+        """() => {
+            const usual = window.requestAnimationFrame, late = [];
+            window.requestAnimationFrame = run => late.push(run);
+            window.framesCome = () => {
+                window.requestAnimationFrame = usual;
+                for (const run of late) run(performance.now());
+            };
+        }"""
+    )
+    suggestion.click()
+    field(page).press_sequentially("de")
+    page.evaluate("framesCome()")
+    field(page).press_sequentially("ad")
+    expect(field(page)).to_have_value("status:dead")
 
 
 def test_views_and_columns_are_remembered(page: Page) -> None:
@@ -262,6 +293,16 @@ def test_rows_change_in_place_and_do_not_move_while_somebody_points_at_them(page
     expect(rows(page).first).to_contain_text("Second")
     queue.complete(claim)
     expect(row(page, "First")).to_contain_text("completed")
+
+
+def test_what_happens_before_the_stream_has_begun_is_shown_too(page: Page, server: Server) -> None:
+    server.queue.add("early", title="The first")
+    stream = Withheld(page, "**/v1/events?*")
+    page.goto("/tasks?q=type:early")
+    expect(row(page, "The first")).to_be_visible()
+    server.queue.add("early", title="The second")
+    stream.come()
+    expect(row(page, "The second")).to_be_visible()
 
 
 def test_a_few_that_were_chosen_are_changed_and_each_refusal_is_told(

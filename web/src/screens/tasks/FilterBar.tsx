@@ -25,7 +25,8 @@ export function FilterBar({ query, onQuery, fault }: Props) {
   const open = caret !== null;
   const found = useGet(
     "/v1/found/suggestions",
-    { params: { query: { query: text, at: caret ?? text.length } } },
+    // The text may be shorter by now: without the space behind what was chosen.
+    { params: { query: { query: text, at: Math.min(caret ?? text.length, text.length) } } },
     { enabled: open, keep: true, fresh: 10_000 },
   );
   const options = open ? (found.data ?? []) : [];
