@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.web.conftest import assert_accessible, looked_at
@@ -131,12 +132,13 @@ def test_while_paused_nothing_moves_and_afterwards_everything_is_there(server: S
     expect(shown).to_have_count(0)
 
 
-def test_while_paused_the_page_asks_for_nothing_however_long(page: Page) -> None:
+@pytest.mark.parametrize(("path", "asks"), [("/", "**/v1/overview"), ("/cost", "**/v1/costs?*")])
+def test_while_paused_the_page_asks_for_nothing_however_long(page: Page, path: str, asks: str) -> None:
     page.clock.install()
-    page.goto("/")
+    with page.expect_response(asks):
+        page.goto(path)
     live = page.get_by_role("button", name=re.compile("live updates$"))
     expect(live).to_contain_text("Live")
-    expect(page.get_by_role("list", name="At a glance")).to_contain_text("Needs you")
     page.keyboard.press("p")
     expect(live).to_contain_text("Paused")
     asked: list[str] = []
@@ -144,7 +146,7 @@ def test_while_paused_the_page_asks_for_nothing_however_long(page: Page) -> None
     page.clock.fast_forward(120_000)
     page.evaluate("() => new Promise(requestAnimationFrame)")
     assert not asked, asked
-    with page.expect_request("**/v1/overview"):
+    with page.expect_request(asks):
         live.click()
 
 
