@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import dibs
+from dibs.a2a import card
 from dibs.errors import Denied
 from dibs.rules import logins as rules
-from dibs.server import logins, pages
+from dibs.server import door, logins, pages
+from dibs.server.app import ROUTERS
+from dibs.server.routes import health, login, metrics
 from dibs.server.routes import pages as routes
 from tests.server.process import Up, until, up
 
@@ -223,6 +226,52 @@ def test_pages_are_shown_in_no_frame_and_run_no_script_of_others(server: Up) -> 
     assert server.ask("GET", "/no-such-screen").status == 404
     assert server.ask("GET", "/assets/../serving.py").status == 404
     assert server.ask("GET", "/assets/%2e%2e%2fserving.py").status == 404
+
+
+BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+
+
+def test_a_browser_that_goes_astray_gets_the_page_which_says_so(server: Up) -> None:
+    for path in ("/nope", "/tasks/task_x/more", "/taks?q=status:ready", "/v2/tasks", "/%00<b>"):
+        answer = server.ask("GET", path, Accept=BROWSER)
+        assert answer.status == 404, path
+        if not pages.is_built():
+            assert answer.json["code"] == "not_found"
+            continue
+        assert answer.headers["content-type"] == "text/html; charset=utf-8", path
+        assert answer.body == server.ask("GET", "/").body
+        assert answer.headers["content-security-policy"] == pages.POLICY
+        assert answer.headers["cache-control"] == "no-store"
+        assert "etag" not in answer.headers
+
+
+def test_programs_that_go_astray_are_told_so_in_json(server: Up) -> None:
+    for accept in ("*/*", "application/json", "application/json, text/html;q=0.5", "image/*", "", "not a type"):
+        answer = server.ask("GET", "/nope", Accept=accept)
+        assert (answer.status, answer.json["code"]) == (404, "not_found"), accept
+    assert server.ask("GET", "/nope").json["field"] == "path"
+    # Nor does a browser get the page of what is not for eyes, or where it sends something.
+    for path in (
+        "/v1/nope",
+        "//v1/nope",
+        "/mcp/nope",
+        "/a2a/nope",
+        "/metrics/nope",
+        "/healthz/nope",
+        "/assets/nope.js",
+    ):
+        answer = server.ask("GET", path, Accept=BROWSER)
+        assert (answer.status, answer.json["code"]) == (404, "not_found"), path
+    answer = server.ask("POST", "/nope", {}, Accept=BROWSER, token=server.token)
+    assert (answer.status, answer.json["code"]) == (404, "not_found")
+
+
+def test_what_is_not_for_eyes_is_all_but_the_screens() -> None:
+    routers = [*ROUTERS, health.router, login.router, metrics.router, routes.router]
+    begun = {route.path.split("/")[1] for router in routers for route in router.routes}
+    screens = {path.split("/")[1] for path in (*routes.SCREENS, "/login", "/icon.svg")}
+    others = {path.split("/")[1] for path in (door.PATH, card.PATH, card.WELL_KNOWN)}
+    assert (begun - screens) | others == routes.NOT_FOR_EYES
 
 
 def test_the_screens_are_those_of_the_dashboard() -> None:

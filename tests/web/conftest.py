@@ -3,11 +3,14 @@
 `server`: `dibs up` on a SQLite file of its own, one for the tests of a module, and a queue on the same file. `page`: a
 fresh browser window, logged in as admin; `viewer_page`: one that may only look. Whatever a page says to its console, or
 tries that its policy refuses, fails the test.
+
+What a page shows for a few seconds stays for long here: a machine that stands still must not miss it.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +24,7 @@ from tests.web import chromium
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Browser, Dialog, Page
+    from playwright.sync_api import Browser, Dialog, Locator, Page
 
     from dibs.sync import SyncQueue
 
@@ -29,7 +32,27 @@ ROOT = Path(__file__).parents[2]
 AXE = ROOT / "web" / "node_modules" / "axe-core" / "axe.min.js"
 WIDE, NARROW = {"width": 1280, "height": 860}, {"width": 380, "height": 780}
 PATIENCE_MS = 60_000
+HELD_S = 3600
+"""The lease of what is held while somebody looks."""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
+
+
+def _passing() -> list[int]:
+    """After how many milliseconds the page forgets: what it said in a corner, and the first of two keys."""
+    found = []
+    for file, name, times in (("Toasts.tsx", "LASTS_MS", (1, 2)), ("keys.ts", "PAUSE_MS", (1,))):
+        [written] = re.findall(
+            rf"^const {name} = ([\d_]+);$", (ROOT / "web/src/ui" / file).read_text("utf-8"), re.MULTILINE
+        )
+        found += [int(written) * each for each in times]
+    return found
+
+
+LASTING = """passing => {
+    const usual = window.setTimeout;
+    window.setTimeout = (run, ms, ...rest) => usual(run, passing.includes(ms) ? 100 * ms : ms, ...rest);
+}"""
+"""Timers of exactly these lengths take a hundred times as long."""
 
 
 class Server(NamedTuple):
@@ -57,7 +80,9 @@ def browser() -> Iterator[Browser]:
 
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        found = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"], timeout=PATIENCE_MS
+        )
         yield found
         found.close()
 
@@ -94,6 +119,7 @@ def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]
             reduced_motion="reduce",
         )
         context.set_default_timeout(PATIENCE_MS)
+        context.add_init_script(f"({LASTING})({_passing()})")
         if role is not None:
             context.add_cookies([cookie_of(server, server.tokens[role])])
         page = context.new_page()
@@ -160,6 +186,16 @@ def assert_accessible(page: Page, *, within: str = "body") -> None:
     assert not told, "\n".join(told)
 
 
+def copied(page: Page, button: Locator) -> str:
+    """What a button puts on the clipboard, once it is there."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("navigator.clipboard.writeText('')")
+    button.click()
+    page.wait_for_function("async () => await navigator.clipboard.readText() !== ''")
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
 def assert_fits(page: Page) -> None:
     """Nothing is wider than the window."""
     wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
@@ -174,11 +210,18 @@ def shot(page: Page, name: str) -> None:
         page.screenshot(path=f"{folder}/{name}.png")
 
 
-def looked_at(open_page: Callable[..., Page], path: str, name: str, ready: Callable[[Page], object]) -> None:
+def looked_at(
+    open_page: Callable[..., Page],
+    path: str,
+    name: str,
+    ready: Callable[[Page], object],
+    *,
+    faults_allowed: bool = False,
+) -> None:
     """A screen in light, dark and narrow: each accessible and in its window, and a picture of it. `ready` waits until
     it shows what it should."""
     for mode, options in (("light", {}), ("dark", {"dark": True}), ("narrow", {"width": 380})):
-        page = open_page("admin", **options)
+        page = open_page("admin", faults_allowed=faults_allowed, **options)
         page.goto(path)
         ready(page)
         assert_fits(page)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from tests.web.conftest import assert_accessible, looked_at, shot
+from tests.web.conftest import HELD_S, assert_accessible, looked_at, shot
 from tests.web.hostile import HOSTILE, assert_harmless
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ PATH = "/agents"
 def working(server: Server, agent: str, title: str, *, type: str = "code") -> Claim:
     """An agent that holds a task."""
     server.queue.add(type, title=title, timeout="10m", assignee=agent)
-    [claim] = server.queue.claim(agent, types=[type], capabilities=["git", "python"])
+    [claim] = server.queue.claim(agent, types=[type], capabilities=["git", "python"], lease=HELD_S)
     server.queue.renew(claim, progress=0.4, note="reading the tests")
     return claim
 
@@ -47,9 +47,15 @@ def test_it_is_fit_to_be_seen(server: Server, open_page: Callable[..., Page]) ->
     queue.register_agent("planner-1", "planner", ["plan"], ["large"], max_concurrent=3, host="box-2")
     queue.register_agent("builder-1", "builder", ["git", "python", "docker"], ["small"], max_concurrent=1, host="box-1")
     working(server, "planner-1", "Plan the next release")
-    working(server, "builder-1", "Build the wheel")
+    claim = working(server, "builder-1", "Build the wheel")
     queue.drain_agent("builder-1")
-    looked_at(open_page, PATH, "agents", lambda page: expect(row_of(page, "builder-1")).to_contain_text("draining"))
+
+    def ready(page: Page) -> None:
+        # Who is not heard of for a while is lost.
+        queue.renew(claim)
+        expect(row_of(page, "builder-1")).to_contain_text("draining")
+
+    looked_at(open_page, PATH, "agents", ready)
 
 
 def test_an_agent_is_shown_with_its_work_drained_and_taken_back(server: Server, page: Page) -> None:
@@ -164,7 +170,7 @@ def test_hostile_words_stay_words(server: Server, page: Page) -> None:
         queue.add(f"evil-{number}", title=text[:300])
         name = text[:120]
         queue.register_agent(name, text[:100], [text[:100].replace(",", "")], host=text[:100], version=text[:100])
-        [claim] = queue.claim(name, types=[f"evil-{number}"])
+        [claim] = queue.claim(name, types=[f"evil-{number}"], lease=HELD_S)
         queue.renew(claim, note=text[:500])
         claims.append(claim)
     page.goto(PATH)

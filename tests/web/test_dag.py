@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
+from collections import deque
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,8 @@ import pytest
 from playwright.sync_api import expect
 
 from dibs import NewTask
-from tests.web.conftest import assert_accessible, looked_at
-from tests.web.frames import Watch, drags
+from tests.web.conftest import HELD_S, assert_accessible, looked_at
+from tests.web.frames import LONGEST_MS, cheapest, drags
 from tests.web.hostile import HOSTILE, assert_harmless, of_length
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from dibs.model.dag import Dag
     from dibs.sync import SyncQueue
     from tests.web.conftest import Server
+    from tests.web.frames import Frames
 
 
 def landing_page(queue: SyncQueue) -> dict[str, str]:
@@ -54,7 +56,7 @@ def landing_page(queue: SyncQueue) -> dict[str, str]:
     queue.complete(claim, {"plan": "short"}, cost=0.1, tokens_in=900, tokens_out=80)
     (claim,) = queue.claim(agent="scout-1", types=["research"])
     queue.complete(claim, cost=0.31)
-    (claim,) = queue.claim(agent="scout-1", types=["research"])
+    (claim,) = queue.claim(agent="scout-1", types=["research"], lease=HELD_S)
     queue.renew(claim, progress=0.4, note="reading")
     return {"": dag.id, **{task.ref: task.id for task in dag.tasks if task.ref is not None}}
 
@@ -123,7 +125,7 @@ def test_the_view_follows_what_runs_until_one_moves_it(server: Server, page: Pag
     follow.click()
     expect(follow).to_have_attribute("aria-pressed", "true")
     for _ in range(3):
-        (claim,) = server.queue.claim(agent="walker", types=["step"])
+        (claim,) = server.queue.claim(agent="walker", types=["step"], lease=HELD_S)
         running = node(page, claim.task.id)
         expect(running).to_have_attribute("data-status", "running")
         expect(running).to_be_in_viewport()
@@ -157,7 +159,7 @@ def test_from_afar_tasks_are_blocks_that_can_be_pointed_at_chosen_and_heard(serv
 
     page.mouse.move(*middle(last))
     expect(page.get_by_role("tooltip")).to_contain_text(re.compile("waits? for", re.IGNORECASE))
-    (claim,) = server.queue.claim(agent="walker", types=["far"])
+    (claim,) = server.queue.claim(agent="walker", types=["far"], lease=HELD_S)
     expect(node(page, first)).to_have_attribute("data-status", "running")
     blocks = page.locator("svg:has([data-task]) g path")
     painted = blocks.evaluate_all("all => all.map(one => one.getAttribute('d')).join()")
@@ -234,7 +236,7 @@ def test_a_dag_is_steered_from_its_screen(server: Server, page: Page) -> None:
     dialog.get_by_role("button", name="Raise to $5.00").click()
     expect(page.get_by_text("The limit is $5.00 now.")).to_be_visible()
     expect(page.get_by_role("list", name="Tasks by status")).not_to_contain_text("parked")
-    (dear,) = queue.claim(agent="w", types=["dear"])
+    (dear,) = queue.claim(agent="w", types=["dear"], lease=HELD_S)
     expect(node(page, ids["dear"])).to_have_attribute("data-status", "running")
 
     page.get_by_role("button", name="Cancel dag").click()
@@ -264,7 +266,7 @@ def test_a_dag_of_hostile_texts_is_drawn_as_text(server: Server, page: Page) -> 
         for place, text in enumerate(one.replace("\r", "") for one in HOSTILE)
     ]
     dag = queue.add_dag(HOSTILE[0], tasks, user=of_length(HOSTILE[1], 100))
-    (claim,) = queue.claim(agent=of_length(HOSTILE[2], 100), types=[HOSTILE[0]])
+    (claim,) = queue.claim(agent=of_length(HOSTILE[2], 100), types=[HOSTILE[0]], lease=HELD_S)
     queue.renew(claim, note=HOSTILE[6], progress=0.5)
     opened(page, dag.id, len(HOSTILE))
     # Seen from afar: which task is pointed at is looked up by the picture.
@@ -360,9 +362,12 @@ def working(url: str, pause_s: float) -> Iterator[list[int]]:
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    yield done
-    stopped.set()
-    thread.join()
+    try:
+        yield done
+        assert thread.is_alive(), "nobody worked on it any more"
+    finally:
+        stopped.set()
+        thread.join()
 
 
 @pytest.mark.alone
@@ -374,31 +379,28 @@ def test_a_thousand_tasks_stay_smooth_while_they_are_worked_on(server: Server, s
     box = frame.bounding_box()
     assert box is not None
     told = {}
-    with Watch(page) as watch:
-        for _ in drags(page, box, 3):
-            pass
-    told["all of it in sight, panning"] = watch.told
-    with working(store_url, 0.05) as done, Watch(page) as watch:
-        for _ in drags(page, box, 4):
-            pass
-    told[f"all of it in sight, panning, {done[0]} tasks done meanwhile"] = watch.told
+
+    def panned(times: int) -> Frames:
+        return cheapest(page, lambda: deque(drags(page, box, times), maxlen=0))
+
+    told["all of it in sight, panning"] = panned(3)
+    with working(store_url, 0.05) as done:
+        found = panned(4)
+    told[f"all of it in sight, panning, {done[0]} tasks done meanwhile"] = found
     page.get_by_role("group", name=re.compile("A thousand tasks")).focus()
     for key in ("ArrowDown", *["ArrowRight"] * 5, "Escape"):
         page.keyboard.press(key)
     expect(page.locator("[data-task] .truncate").first).to_be_visible()
     assert page.locator("[data-task]").count() < 400, "only what is in sight is drawn"
-    with Watch(page) as watch:
-        for _ in drags(page, box, 4):
-            pass
-    told["near, panning"] = watch.told
-    with working(store_url, 0.05) as done, Watch(page) as watch:
-        for _ in drags(page, box, 8):
-            pass
-    told[f"near, panning, {done[0]} tasks done meanwhile"] = watch.told
+    told["near, panning"] = panned(4)
+    with working(store_url, 0.05) as done:
+        found = panned(8)
+        # Whoever works on it may stand still for a while.
+        while done[0] <= 10:
+            found = panned(1)
+    told[f"near, panning, {done[0]} tasks done meanwhile"] = found
     print()
     for what, frames in told.items():
         print(f"  1,000 tasks, {what}: {frames}")
-    assert done[0] > 10
-    # 60 frames a second are 16.7 ms each. How many there were depends on what else the machine does and on its graphics
-    # card; what one costs does not.
-    assert all(frames.cost_ms < 16 for frames in told.values()), told
+    # How many there were depends on what else the machine does and on its graphics card; what one costs does not.
+    assert all(frames.cost_ms < LONGEST_MS for frames in told.values()), told

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,7 +13,7 @@ from playwright.sync_api import expect
 import dibs
 from dibs import NewTask
 from tests.server.process import up
-from tests.web.conftest import cookie_of
+from tests.web.conftest import HELD_S, PATIENCE_MS, cookie_of
 from tests.web.editing import write
 
 if TYPE_CHECKING:
@@ -34,7 +36,7 @@ def store_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 def test_a_question_is_answered(server: Server, page: Page) -> None:
     task = server.queue.add("style", title="Style it")
-    [claim] = server.queue.claim("coder-1", types=["style"], lease=3600)
+    [claim] = server.queue.claim("coder-1", types=["style"], lease=HELD_S)
     page.goto("/")
     expect(page.get_by_role("heading", name="Now")).to_be_visible()
     server.queue.ask(
@@ -87,7 +89,7 @@ def test_a_group_of_dead_letters_is_retried(server: Server, page: Page) -> None:
 def test_an_agent_is_drained_and_taken_back(server: Server, page: Page) -> None:
     queue = server.queue
     queue.add("code", title="Mend the parser", assignee="coder-7")
-    [claim] = queue.claim("coder-7", types=["code"], lease=3600)
+    [claim] = queue.claim("coder-7", types=["code"], lease=HELD_S)
     page.goto("/agents")
     row = page.locator("tr[data-key='coder-7']")
     expect(row).to_contain_text("Mend the parser")
@@ -107,7 +109,7 @@ def test_a_raised_budget_lets_parked_tasks_start(server: Server, page: Page) -> 
     queue = server.queue
     queue.set_budget("type:render", 1, default_reserve=1)
     queue.add_many([NewTask("render", title=f"Frame {number}") for number in (1, 2)])
-    [first] = queue.claim("gpu-1", types=["render"])
+    [first] = queue.claim("gpu-1", types=["render"], lease=HELD_S)
     assert queue.claim("gpu-2", types=["render"]) == []
     page.goto("/gates")
     row = page.locator("[data-scope='type:render']")
@@ -115,7 +117,7 @@ def test_a_raised_budget_lets_parked_tasks_start(server: Server, page: Page) -> 
     row.get_by_label("Raise type:render by (usd)").fill("1")
     row.get_by_role("button", name="Raise").click()
     expect(row).not_to_contain_text("waiting")
-    [second] = queue.claim("gpu-2", types=["render"])
+    [second] = queue.claim("gpu-2", types=["render"], lease=HELD_S)
     expect(row).to_contain_text("$2.00 reserved")
     for claim in (first, second):
         queue.complete(claim, cost=0.25)
@@ -148,23 +150,37 @@ def test_a_dag_is_submitted_and_watched_to_its_end(server: Server, page: Page) -
     statuses = page.get_by_role("list", name="Tasks by status")
     # Nothing is clicked or reloaded from here on.
     for type, told in (("plan", "1 completed"), ("write", "2 completed")):
-        [claim] = server.queue.claim("writer-1", types=[type], lease=3600)
+        [claim] = server.queue.claim("writer-1", types=[type], lease=HELD_S)
         expect(statuses).to_contain_text("1 running")
         server.queue.complete(claim)
         expect(statuses).to_contain_text(told)
     expect(page.locator("header").get_by_text("completed", exact=True)).to_be_visible()
 
 
+def port_of_ones_own() -> int:
+    """A free port that nobody is given who asks for any one: it is there again once its server has gone."""
+    while True:
+        with socket.socket() as tried:
+            port = random.randrange(20_000, 30_000)
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return port
+
+
 def test_a_server_that_is_lost_is_said_to_be_and_the_page_goes_on_by_itself(
     browser: Browser, tmp_path: Path, store_url: str
 ) -> None:
     context = browser.new_context()
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     live = page.get_by_role("button", name=re.compile("^Live"))
     with dibs.connect_sync(store_url) as queue:
-        with up(tmp_path, store_url) as first:
+        port = port_of_ones_own()
+        with up(tmp_path, store_url, port=port) as first:
             queue.add("idle")
-            port, token = first.port, queue.create_token("me", role="admin")
+            token = queue.create_token("me", role="admin")
             context.add_cookies([cookie_of(first, token.secret)])
             page.goto(first.url)
             # All of the screen is there; what was not loaded by now would have to be, later.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.web.conftest import assert_accessible, looked_at
@@ -13,7 +14,7 @@ from tests.web.hostile import HOSTILE, assert_harmless
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Request
 
     from tests.web.conftest import Server
 
@@ -105,11 +106,18 @@ def test_what_others_wrote_stays_text_in_the_palette_and_around_the_screens(
 
 
 def test_while_paused_nothing_moves_and_afterwards_everything_is_there(server: Server, page: Page) -> None:
+    asked: set[Request] = set()
+    page.on("request", lambda request: asked.add(request) if "/v1/" in request.url else None)
+    page.on("requestfinished", lambda request: asked.discard(request))
+    page.on("requestfailed", lambda request: asked.discard(request))
     page.goto("/")
     live = page.get_by_role("button", name=re.compile("live updates$"))
     expect(live).to_contain_text("Live")
     page.keyboard.press("p")
     expect(live).to_contain_text("Paused")
+    # What was asked for before comes still.
+    while asked:
+        page.wait_for_timeout(50)
     server.queue.add("risky", {}, title="Shall it run?", approval=True)
     watched = page.get_by_role("link", name=re.compile("^Needs you"))
     shown = page.locator("[data-question]")
@@ -122,6 +130,24 @@ def test_while_paused_nothing_moves_and_afterwards_everything_is_there(server: S
     expect(page).to_have_title(re.compile(r"^\(1\) Now"))
     shown.get_by_role("button", name="Approve").click()
     expect(shown).to_have_count(0)
+
+
+@pytest.mark.parametrize(("path", "asks"), [("/", "**/v1/overview"), ("/cost", "**/v1/costs?*")])
+def test_while_paused_the_page_asks_for_nothing_however_long(page: Page, path: str, asks: str) -> None:
+    page.clock.install()
+    with page.expect_response(asks):
+        page.goto(path)
+    live = page.get_by_role("button", name=re.compile("live updates$"))
+    expect(live).to_contain_text("Live")
+    page.keyboard.press("p")
+    expect(live).to_contain_text("Paused")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.clock.fast_forward(120_000)
+    page.evaluate("() => new Promise(requestAnimationFrame)")
+    assert not asked, asked
+    with page.expect_request(asks):
+        live.click()
 
 
 def test_a_screen_that_is_opened_while_the_server_is_away_comes_when_it_is_back(open_page: Callable[..., Page]) -> None:
@@ -153,3 +179,28 @@ def test_what_is_nowhere_says_so_and_the_frame_stays(page: Page, open_page: Call
     page.evaluate("history.pushState({}, '', '/nowhere'); dispatchEvent(new PopStateEvent('popstate'))")
     expect(page.get_by_text("There is no such screen")).to_be_visible()
     looked_at(open_page, "/", "frame", lambda shown: heading(shown, "Now"))
+
+
+def test_an_address_that_was_mistyped_leads_back(server: Server, open_page: Callable[..., Page]) -> None:
+    # A browser tells its console of the status.
+    page = open_page(faults_allowed=True)
+    answer = page.goto("/taks")
+    assert answer is not None
+    assert answer.status == 404
+    expect(page.get_by_text("There is no such screen")).to_be_visible()
+    expect(page.get_by_role("navigation", name="Screens").get_by_role("link", name="Tasks")).to_be_visible()
+    page.locator("#content").get_by_role("link", name="what is happening now").click()
+    heading(page, "Now")
+    expect(page).to_have_url(f"{server.url}/")
+    # Who is not logged in is asked to, and led to where they wanted to go.
+    page = open_page(None, faults_allowed=True)
+    page.goto("/taks/7")
+    page.get_by_label("Token").fill(server.tokens["viewer"])
+    page.get_by_role("button", name="Log in").click()
+    expect(page.get_by_text("There is no such screen")).to_be_visible()
+    expect(page).to_have_url(f"{server.url}/taks/7")
+
+    def shows(shown: Page) -> None:
+        expect(shown.get_by_text("There is no such screen")).to_be_visible()
+
+    looked_at(open_page, "/taks", "astray", shows, faults_allowed=True)

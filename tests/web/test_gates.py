@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
-from tests.web.conftest import assert_accessible, assert_fits, looked_at, shot
+from tests.web.conftest import HELD_S, assert_accessible, assert_fits, looked_at, shot
 from tests.web.hostile import HOSTILE, assert_harmless
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def test_it_is_fit_to_be_seen(server: Server, open_page: Callable[..., Page]) ->
     queue.set_budget("agent:coder-1", 400_000, "tokens")
     for _ in range(7):
         queue.add("research", locks=["repo:site"], title="Read about CORS")
-    for claim in queue.claim("reader-1", types=["research"], limit=4):
+    for claim in queue.claim("reader-1", types=["research"], limit=4, lease=HELD_S):
         queue.renew(claim, note="reading")
     queue.set_breaker("*")
     queue.open_breaker("publish", reason="the API is down")
@@ -58,7 +58,7 @@ def test_a_raised_budget_lets_parked_tasks_start(server: Server, page: Page) -> 
     queue = server.queue
     queue.set_budget("type:render", 1, default_reserve=1)
     first, second = (queue.add("render", title=f"Frame {number}") for number in (1, 2))
-    [held] = queue.claim("gpu-1", types=["render"])
+    [held] = queue.claim("gpu-1", types=["render"], lease=HELD_S)
     assert queue.claim("gpu-2", types=["render"]) == []
     page.goto(PATH)
     row = page.locator("[data-scope='type:render']")
@@ -69,7 +69,7 @@ def test_a_raised_budget_lets_parked_tasks_start(server: Server, page: Page) -> 
     expect(page.get_by_text("type:render may use $2.00 now.")).to_be_visible()
     expect(row).not_to_contain_text("waiting")
     assert queue.get(second.id).parked_on is None
-    [claim] = queue.claim("gpu-2", types=["render"])
+    [claim] = queue.claim("gpu-2", types=["render"], lease=HELD_S)
     assert claim.task.id == second.id
     expect(row).to_contain_text("$2.00 reserved")
 
@@ -182,6 +182,8 @@ def test_a_breaker_is_opened_closed_set_and_reset(server: Server, open_page: Cal
 
     more(page, "the breaker of code", "Change thresholds…")
     dialog = page.get_by_role("dialog", name="Breaker of code")
+    # It has been read; only now somebody else changes it.
+    expect(dialog.get_by_label("Opens after")).to_have_value("3")
     queue.set_breaker("code", failure_threshold=7)
     dialog.get_by_label("Opens after").fill("4")
     dialog.get_by_role("button", name="Save").click()
@@ -200,7 +202,7 @@ def test_locks_slots_and_rates_are_changed_in_place(server: Server, open_page: C
     queue = server.queue
     task = queue.add("deploy", title="Deploy the site", locks=["repo:web"])
     queue.add("deploy", locks=["repo:web"])
-    [claim] = queue.claim("ops-1", types=["deploy"])
+    [claim] = queue.claim("ops-1", types=["deploy"], lease=HELD_S)
     assert queue.claim("ops-2", types=["deploy"]) == []
     page.goto(PATH)
     lock = page.locator("[data-lock='repo:web']")
@@ -213,7 +215,7 @@ def test_locks_slots_and_rates_are_changed_in_place(server: Server, open_page: C
     lock.get_by_label("Slots of the lock repo:web").press("Enter")
     expect(page.get_by_text("repo:web has 2 slots now.")).to_be_visible()
     expect(lock).not_to_contain_text("waiting")
-    [other] = queue.claim("ops-2", types=["deploy"])
+    [other] = queue.claim("ops-2", types=["deploy"], lease=HELD_S)
     expect(lock).to_contain_text("ops-2")
 
     page.get_by_role("button", name="Limit a type").click()
@@ -286,7 +288,7 @@ def test_hostile_words_stay_words(server: Server, page: Page) -> None:
         queue.open_breaker(f"evil-{number}", reason=text)
         queue.set_rate(text[:100], "1/min")
     queue.add("evil", locks=["</li><script>alert(1)</script>"], title=HOSTILE[1])
-    [claim] = queue.claim(HOSTILE[0][:100], types=["evil"])
+    [claim] = queue.claim(HOSTILE[0][:100], types=["evil"], lease=HELD_S)
     page.goto(PATH)
     expect(page.get_by_text("</li><script>alert(1)</script>")).to_be_visible()
     expect(listed(page, "Closed now").get_by_role("listitem").nth(10)).to_be_visible()

@@ -82,7 +82,7 @@ def test_what_is_wrong_is_said_with_its_line_and_shown_there(server: Server, pag
         expect(send).to_be_disabled()
     write(page, "title: a\ntasks:\n  - type: x\n    priority: soon")
     wrong.get_by_role("button", name=re.compile("priority must be")).click()
-    assert page.evaluate("getSelection().toString()") == "soon"
+    page.wait_for_function("getSelection().toString() === 'soon'")
     expect(page.locator(".cm-lint-marker-error")).to_have_count(1)
 
 
@@ -95,7 +95,7 @@ def test_what_only_the_server_refuses_is_shown_at_its_field(server: Server, open
     expect(wrong).to_contain_text("The server refuses it")
     expect(wrong).to_contain_text("line 6")
     expect(wrong).to_contain_text("priority")
-    assert page.evaluate("getSelection().toString()") == "500"
+    page.wait_for_function("getSelection().toString() === '500'")
     assert server.queue.find(type="x").items == []
 
 

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 
 from dibs import NewTask
 from dibs.stores.values import Entry
-from tests.web.conftest import assert_accessible, assert_fits, looked_at, shot
+from tests.web.conftest import HELD_S, assert_accessible, assert_fits, copied, looked_at, shot
 from tests.web.editing import write
 from tests.web.hostile import HOSTILE, assert_harmless, payload
 
@@ -55,7 +55,7 @@ class Rich:
         self.children = queue.spawn(self.held, [NewTask("review", title=f"Review part {part}") for part in (1, 2)])
 
     def claim(self, agent: str, model: str) -> Claim:
-        [claim] = self.queue.claim(agent, types=["migrate"], models=(model,), lease=3600)
+        [claim] = self.queue.claim(agent, types=["migrate"], models=(model,), lease=HELD_S)
         return claim
 
 
@@ -91,10 +91,8 @@ def test_it_tells_all_there_is_to_know(page: Page, rich: Rich) -> None:
     expect(page.get_by_role("link", name="schedule nightly")).to_be_visible()
     expect(page.get_by_role("link", name="Review part 2")).to_be_visible()
     expect(page.get_by_role("progressbar", name="Progress")).to_have_attribute("aria-valuenow", "40")
-    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     payload = page.get_by_role("tabpanel", name="Payload")
-    payload.get_by_role("button", name="Copy payload").click()
-    assert json.loads(page.evaluate("navigator.clipboard.readText()")) == EXACT
+    assert json.loads(copied(page, payload.get_by_role("button", name="Copy payload"))) == EXACT
     payload.get_by_role("button", name=re.compile('^"steps"')).click()
     expect(payload).to_contain_text("2 items ]")
     expect(payload.get_by_role("link", name="https://example.org/x")).to_have_attribute("rel", re.compile("noopener"))
@@ -157,7 +155,7 @@ def test_it_is_reassigned_and_made_anybody_s_again(page: Page, server: Server) -
     assert not server.queue.claim("ada", types=["errand"])
     page.get_by_role("button", name="Undo").click()
     expect(page.get_by_text("Undone.")).to_be_visible()
-    [claim] = server.queue.claim("ada", types=["errand"])
+    [claim] = server.queue.claim("ada", types=["errand"], lease=HELD_S)
     assert (claim.task.id, claim.task.assignee) == (task.id, None)
     expect(why(page)).to_contain_text("ada is working on it")
     page.get_by_role("button", name="More actions").click()
@@ -293,7 +291,7 @@ def test_a_raised_budget_lets_a_parked_task_start_and_a_pause_ends(page: Page, s
     expect(why(page)).to_contain_text("type dear is paused")
     why(page).get_by_role("button", name="Resume type dear").click()
     expect(why(page)).not_to_contain_text("paused")
-    [claim] = queue.claim("ada", types=["dear"])
+    [claim] = queue.claim("ada", types=["dear"], lease=HELD_S)
     expect(why(page)).to_contain_text("ada is working on it")
     queue.complete(claim, {"total": HUGE})
     expect(why(page)).to_contain_text("It is completed.")

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from playwright.sync_api import expect
 
 from dibs import NewTask
-from tests.web.conftest import assert_accessible, looked_at, shot
+from tests.web.conftest import HELD_S, assert_accessible, looked_at, shot
 from tests.web.hostile import HOSTILE, assert_harmless
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from playwright.sync_api import Locator, Page, Route
+    from playwright.sync_api import Locator, Page, Response, Route
 
     from tests.web.conftest import Server
 
@@ -35,7 +36,7 @@ def scene(server: Server) -> None:
         queue.fail(claim, "ValueError: it was doomed", retry=False, cost=2.5)
     queue.add("spend", title="May I?", approval=True)
     queue.add("work", title="At work")
-    [claim] = queue.claim("bob", types=["work"], lease=3600)
+    [claim] = queue.claim("bob", types=["work"], lease=HELD_S)
     queue.renew(claim, progress=0.25, note="reading")
     queue.set_budget("type:dear", 1)
     queue.add("dear", title="Too dear", max_cost=5)
@@ -93,20 +94,45 @@ def test_a_query_is_completed_kept_in_the_address_and_refused_with_its_fault(ope
     expect(page.get_by_text("No task fits this filter")).to_be_visible()
 
 
+class Withheld:
+    """Answers do not come until they may; then all of them do, also those that are asked for later."""
+
+    def __init__(self, page: Page, path: str = "**/v1/found/suggestions*") -> None:
+        self._held: list[Route] | None = []
+        page.route(path, self._asked)
+
+    def _asked(self, route: Route) -> None:
+        if self._held is None:
+            route.continue_()
+        else:
+            self._held.append(route)
+
+    def come(self) -> None:
+        held, self._held = self._held or [], None
+        for route in held:
+            route.continue_()
+
+
+def is_about_what_was_chosen(response: Response) -> bool:
+    """Whether the text without the space after it was asked about."""
+    asked = urlsplit(response.url)
+    return asked.path.endswith("/suggestions") and parse_qs(asked.query)["query"] == ["status:dead_lettered"]
+
+
 def test_who_types_faster_than_suggestions_come_chooses_of_those_for_the_whole_text(page: Page) -> None:
     page.goto("/tasks")
     field(page).press_sequentially("sta")
     suggestion = page.get_by_role("option", name="status:")
     expect(suggestion).to_be_visible()
-    held: list[Route] = []
-    page.route("**/v1/found/suggestions*", lambda route: held.append(route))
+    answers = Withheld(page)
     suggestion.click()
     field(page).press_sequentially("dead")
     field(page).press("ArrowDown")
     field(page).press("Enter")
     expect(field(page)).to_have_value("status:dead")
-    for route in held:
-        route.continue_()
+    with page.expect_response(is_about_what_was_chosen) as told:
+        answers.come()
+    assert told.value.ok
     expect(field(page)).to_have_value(re.compile("^status:dead_lettered ?$"))
     expect(page).to_have_url(re.compile(r"/tasks\?q=status:dead_lettered$"))
 
@@ -116,13 +142,33 @@ def test_a_suggestion_of_a_text_typed_before_is_taken_if_it_still_fits(page: Pag
     field(page).press_sequentially("sta")
     suggestion = page.get_by_role("option", name="status:")
     expect(suggestion).to_be_visible()
-    held: list[Route] = []
-    page.route("**/v1/found/suggestions*", lambda route: held.append(route))
+    answers = Withheld(page)
     field(page).press_sequentially("tu")
     suggestion.click()
     expect(field(page)).to_have_value("status:")
-    for route in held:
-        route.continue_()
+    answers.come()
+
+
+def test_what_is_typed_before_the_next_frame_is_not_torn_apart(page: Page) -> None:
+    page.goto("/tasks")
+    field(page).press_sequentially("sta")
+    suggestion = page.get_by_role("option", name="status:")
+    expect(suggestion).to_be_visible()
+    page.evaluate(
+        """() => {
+            const usual = window.requestAnimationFrame, late = [];
+            window.requestAnimationFrame = run => late.push(run);
+            window.framesCome = () => {
+                window.requestAnimationFrame = usual;
+                for (const run of late) run(performance.now());
+            };
+        }"""
+    )
+    suggestion.click()
+    field(page).press_sequentially("de")
+    page.evaluate("framesCome()")
+    field(page).press_sequentially("ad")
+    expect(field(page)).to_have_value("status:dead")
 
 
 def test_views_and_columns_are_remembered(page: Page) -> None:
@@ -197,7 +243,7 @@ def test_rows_are_put_in_another_order_by_the_head_of_a_column(page: Page, serve
     press("Priority", "ascending")
     shows("Middling", "Unpriced", "Dear", "Cheap")
     # What happens is shown in place, and the order is kept.
-    [claim] = queue.claim("ada", types=["priced"])
+    [claim] = queue.claim("ada", types=["priced"], lease=HELD_S)
     expect(row(page, "Unpriced")).to_contain_text("running")
     shows("Middling", "Unpriced", "Dear", "Cheap")
     queue.complete(claim)
@@ -238,7 +284,7 @@ def test_rows_change_in_place_and_do_not_move_while_somebody_points_at_them(page
     expect(row(page, "First")).to_contain_text("ready")
     row(page, "First").hover()
     queue.add("live", title="Second")
-    [claim] = queue.claim("ada", types=["live"], limit=1)
+    [claim] = queue.claim("ada", types=["live"], limit=1, lease=HELD_S)
     expect(row(page, claim.task.title or "")).to_contain_text("running")
     expect(page.get_by_text("The list has changed")).to_be_visible()
     expect(rows(page)).to_have_count(1)
@@ -247,6 +293,16 @@ def test_rows_change_in_place_and_do_not_move_while_somebody_points_at_them(page
     expect(rows(page).first).to_contain_text("Second")
     queue.complete(claim)
     expect(row(page, "First")).to_contain_text("completed")
+
+
+def test_what_happens_before_the_stream_has_begun_is_shown_too(page: Page, server: Server) -> None:
+    server.queue.add("early", title="The first")
+    stream = Withheld(page, "**/v1/events?*")
+    page.goto("/tasks?q=type:early")
+    expect(row(page, "The first")).to_be_visible()
+    server.queue.add("early", title="The second")
+    stream.come()
+    expect(row(page, "The second")).to_be_visible()
 
 
 def test_a_few_that_were_chosen_are_changed_and_each_refusal_is_told(
@@ -322,7 +378,7 @@ def test_what_others_wrote_stays_text(page: Page, server: Server) -> None:
     for text in HOSTILE:
         word = text[:200].replace("\r", " ")
         queue.add("hostile", title=text.replace("\r", " "), tags=[word], user=word)
-    [claim] = queue.claim("<b>mallory</b>", types=["hostile"])
+    [claim] = queue.claim("<b>mallory</b>", types=["hostile"], lease=HELD_S)
     queue.renew(claim, note=HOSTILE[0])
     page.goto("/tasks?q=type:hostile")
     expect(rows(page)).to_have_count(len(HOSTILE))

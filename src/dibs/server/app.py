@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from litestar import Litestar
 from litestar.datastructures import State
+from litestar.exceptions import NotFoundException
 
 from dibs.server import refusing
 from dibs.server.admitting import Admission, refuse_unguarded
@@ -39,6 +40,8 @@ from dibs.server.routes import (
 from dibs.server.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from dibs.queue import Queue
     from dibs.server.callers import Authority
 
@@ -67,8 +70,16 @@ ROUTERS = (
 )
 
 
-def create_app(queue: Queue, *, authority: Authority, settings: Settings | None = None, routers: Any = ()) -> Litestar:
-    """The API on this queue's store, for the callers that `authority` knows. `routers`: more of them.
+def create_app(
+    queue: Queue,
+    *,
+    authority: Authority,
+    settings: Settings | None = None,
+    routers: Any = (),
+    astray: Callable[..., Any] = refusing.answer,
+) -> Litestar:
+    """The API on this queue's store, for the callers that `authority` knows. `routers`: more of them; `astray` answers
+    whoever asks for a path that none of them has.
 
     `app.state.desk.let_go()` answers all long polls, before the server leaves.
     """
@@ -77,7 +88,7 @@ def create_app(queue: Queue, *, authority: Authority, settings: Settings | None 
     admission = Admission(authority, Pace(limits.requests_per_s, limits.burst))
     app = Litestar(
         [*ROUTERS, *routers],
-        exception_handlers={Exception: refusing.answer},
+        exception_handlers={Exception: refusing.answer, NotFoundException: astray},
         guards=[admission],
         logging_config=None,
         openapi_config=None,

@@ -197,7 +197,7 @@ class _Process:
             from dibs.server.routes import a2a
 
             routers.append(a2a.router_of(self._offer, self._url))
-        app = self._door.app = create_app(self._queue, authority=authority, routers=routers)
+        app = self._door.app = create_app(self._queue, authority=authority, routers=routers, astray=pages.astray)
         self._desk: Desk = app.state.desk
         scraping = Scraping(self._queue, self._meter, self._keeper)
         app.state.readiness = Readiness(self._queue, self._keeper, lambda: self._signals > 0)

@@ -7,6 +7,7 @@ import {
   useQuery,
   useQueryClient,
 } from "@tanstack/react-query";
+import { useSyncExternalStore } from "react";
 import type { FetchResponse, MaybeOptionalInit } from "openapi-fetch";
 import type { PathsWithMethod } from "openapi-typescript-helpers";
 import { stream } from "../live/stream";
@@ -32,17 +33,22 @@ type Options = {
   keep?: boolean;
 };
 
+const followStream = (changed: () => void) => stream.follow(changed);
+const isStreamPaused = () => stream.current === "paused";
+
 /** What `GET path` answers: `useGet("/v1/tasks/{task_id}", { params: { path: { task_id } } })`. */
 export function useGet<P extends Gettable>(
   path: P,
   init?: Init<P>,
   options: Options = {},
 ): UseQueryResult<Reply<P>, Refused> {
+  // Known to each of them: a clock that was set before goes on otherwise, and asks once more.
+  const isPaused = useSyncExternalStore(followStream, isStreamPaused);
   return useQuery<Reply<P>, Refused>({
     queryKey: keyOf(path, init),
     queryFn: ({ signal }) => get(path, init, signal),
     enabled: options.enabled ?? true,
-    refetchInterval: () => (stream.current === "paused" ? false : (options.every ?? false)),
+    refetchInterval: isPaused ? false : (options.every ?? false),
     ...(options.fresh === undefined ? {} : { staleTime: options.fresh }),
     ...(options.keep ? { placeholderData: keepPreviousData } : {}),
   });

@@ -109,6 +109,13 @@ export function useLive(): Live {
   return { state, paused: state === "paused", pause, resume, retry };
 }
 
+/** Called when events may have been missed: the stream has begun, or was away. Queries are asked anew anyway. */
+export function useMissed(on: () => void): void {
+  const latest = useRef(on);
+  latest.current = on;
+  useEffect(() => stream.listen((events) => events.length === 0 && latest.current()), []);
+}
+
 /** Called with the events as they come, a few at a time (for live tails). Nothing while paused. */
 export function useEvents(on: (events: LiveEvent[]) => void): void {
   const latest = useRef(on);

@@ -1,15 +1,22 @@
-"""The dashboard: one page for all of its screens, and the files that it loads. It asks the API for everything else."""
+"""The dashboard: one page for all of its screens, and the files that it loads. It asks the API for everything else.
+
+A browser that was sent astray gets the page, too, which says so and leads back; whoever else asks for nothing that
+there is gets a problem as from the API.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from litestar import Request, Router, get
+from litestar import Request, Response, Router, get
+from litestar.datastructures.headers import Accept
 from litestar.response.base import ASGIResponse
 
 from dibs.errors import NotFound
+from dibs.server import refusing
 from dibs.server.admitting import ANYBODY
 from dibs.server.pages import EVERY_TIME, HEADERS, INDEX, MISSING, File, Files
+from dibs.wire.problems import MEDIA_TYPE
 
 SCREENS = [
     "/",
@@ -30,6 +37,9 @@ SCREENS = [
     "/audit",
 ]
 """The routes of web/src/app.tsx but /login, which is with what is sent there; a test compares them."""
+NOT_FOR_EYES = frozenset({".well-known", "a2a", "assets", "healthz", "in", "logout", "mcp", "metrics", "readyz", "v1"})
+"""How the paths begin that programs ask for; a test compares them with the routes."""
+HTML = "text/html"
 files = Files()
 
 
@@ -62,6 +72,22 @@ async def asset(request: Request[Any, Any, Any], name: str) -> ASGIResponse:
 async def icon(request: Request[Any, Any, Any]) -> ASGIResponse:
     """The picture in the tab."""
     return _sent(request, _found("icon.svg"))
+
+
+def astray(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """The answer where there is nothing: to a browser the page, which says so; to everybody else a problem."""
+    found = files.find(INDEX)
+    if found is None or not _is_for_eyes(request):
+        return refusing.answer(request, error)
+    headers = {**HEADERS, "cache-control": "no-store", "vary": "accept"}
+    return Response(found.body, status_code=404, media_type=HTML, headers=headers)
+
+
+def _is_for_eyes(request: Request[Any, Any, Any]) -> bool:
+    if request.method != "GET" or request.scope["path"].lstrip("/").partition("/")[0] in NOT_FOR_EYES:
+        return False
+    # Whoever takes anything gets what programs get.
+    return Accept(request.headers.get("accept", "*/*")).best_match([MEDIA_TYPE, "application/json", HTML]) == HTML
 
 
 def _found(name: str) -> File:

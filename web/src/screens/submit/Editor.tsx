@@ -5,7 +5,7 @@ import { json } from "@codemirror/lang-json";
 import { yaml } from "@codemirror/lang-yaml";
 import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView, hoverTooltip, keymap, placeholder } from "@codemirror/view";
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { mark, PLAIN, replaceAll } from "../../ui/editor/plain";
 import { type Cursor, cursorAt, OF_REFS, refsIn } from "./context";
 import { type Flaw, formatOf } from "./document";
@@ -84,8 +84,8 @@ export function Editor({ text, onChange, onSubmit, flaws, schema, handle }: Edit
     };
   }, []);
 
-  // Text that came from elsewhere: an example, a file.
-  useEffect(() => {
+  // Text that came from elsewhere: an example, a file. At once: a moment later what is typed meanwhile would be lost.
+  useLayoutEffect(() => {
     const made = view.current;
     if (made && made.state.doc.toString() !== text) {
       replaceAll(made, text);

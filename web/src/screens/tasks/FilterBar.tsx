@@ -1,6 +1,6 @@
 // The query: typed with suggestions, kept in the address, refused in the server's words.
 import { Filter, X } from "lucide-react";
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { useGet } from "../../api";
 import { IconButton } from "../../ui";
 import styles from "./Tasks.module.css";
@@ -20,15 +20,24 @@ export function FilterBar({ query, onQuery, fault }: Props) {
   const [at, setAt] = useState(-1);
   /** Enter was pressed on suggestions that were still those of an earlier text. */
   const [waiting, setWaiting] = useState(false);
+  /** Where the caret belongs once the text that was chosen stands in the field. */
+  const chosen = useRef<number | null>(null);
   const open = caret !== null;
   const found = useGet(
     "/v1/found/suggestions",
-    { params: { query: { query: text, at: caret ?? text.length } } },
+    // The text may be shorter by now: without the space behind what was chosen.
+    { params: { query: { query: text, at: Math.min(caret ?? text.length, text.length) } } },
     { enabled: open, keep: true, fresh: 10_000 },
   );
   const options = open ? (found.data ?? []) : [];
   const late = open && (found.isPlaceholderData || found.isPending);
   useEffect(() => setText(query), [query]);
+  // Not in the next frame: what is typed until then would be torn apart.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when the text is in its place
+  useLayoutEffect(() => {
+    if (chosen.current !== null) field.current?.setSelectionRange(chosen.current, chosen.current);
+    chosen.current = null;
+  }, [text]);
 
   const commit = (wanted: string) => {
     setCaret(null);
@@ -50,7 +59,7 @@ export function FilterBar({ query, onQuery, fault }: Props) {
     const wanted = before + text.slice(late ? Math.max(option.end, here) : option.end).replace(/^ /, "");
     setText(wanted);
     setCaret(before.length);
-    requestAnimationFrame(() => field.current?.setSelectionRange(before.length, before.length));
+    chosen.current = before.length;
     if (whole) onQuery(wanted.trim());
   };
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was chosen too early is chosen when its list is there

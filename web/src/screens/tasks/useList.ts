@@ -1,7 +1,7 @@
 // The list behind the table: read page by page, and kept fresh without moving a row.
 import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore } from "react";
 import { api, call, get, type Schemas } from "../../api";
-import { type LiveEvent, useEvents } from "../../live";
+import { type LiveEvent, useEvents, useMissed } from "../../live";
 import type { Row } from "./columns";
 import { MOST_SORTED, type Sorting, sorted, sortingOf } from "./order";
 import { Pages, type Portion } from "./pages";
@@ -81,6 +81,14 @@ export function useList(query: string, order: string): List {
       if (event.type !== "task.progress") moved.current = true;
     }
     if (due.current.size > 0) timer.current ??= setTimeout(() => void flush(), SOONEST_MS);
+  });
+
+  // Something may have happened after the list was read, and before the stream had begun.
+  useMissed(() => {
+    if (!held.current) return refresh();
+    moved.current = true;
+    for (const row of pages.between(...seen.current)) due.current.add(row.id);
+    timer.current ??= setTimeout(() => void flush(), SOONEST_MS);
   });
 
   useEffect(() => {

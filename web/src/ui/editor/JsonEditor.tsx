@@ -3,7 +3,7 @@ import { json } from "@codemirror/lang-json";
 import { syntaxTree } from "@codemirror/language";
 import { Compartment, EditorState } from "@codemirror/state";
 import { EditorView, keymap } from "@codemirror/view";
-import { useEffect, useRef } from "react";
+import { useEffect, useLayoutEffect, useRef } from "react";
 import { mark, PLAIN, replaceAll } from "./plain";
 
 export type JsonEditorProps = {
@@ -56,7 +56,8 @@ export default function JsonEditor({ text, onChange, fault, labelledBy, describe
     };
   }, []);
 
-  useEffect(() => {
+  // At once: a moment later what is typed meanwhile would be taken for an older text.
+  useLayoutEffect(() => {
     if (view.current && view.current.state.doc.toString() !== text) replaceAll(view.current, text);
   }, [text]);
 
