@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tests.servers.postgres import Server
     from tests.servers.redis import Namespaces
 
-BRIEF = ("--seconds", "120", "--tasks", "50")
+BRIEF = ("--seconds", "120", "--tasks", "20")
 """Few tasks, and time enough for all of them: how long that takes depends on the machine."""
 
 

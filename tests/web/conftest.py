@@ -81,7 +81,7 @@ def browser() -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"], timeout=PATIENCE_MS
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"], timeout=2 * PATIENCE_MS
         )
         yield found
         found.close()
