@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from dibs.stores.postgres import hints
-from dibs.stores.postgres.hints import Hints, Pace
+from dibs.stores.postgres.hints import Crowd, Hints, Pace
 
 
 class Server:
@@ -19,10 +19,10 @@ class Server:
     def __init__(self, takes_s: float) -> None:
         self.notified = 0
         self.sent: list[str] = []
-        self._takes_s = takes_s
+        self.takes_s = takes_s
 
     async def attempt(self, sql: str, *args: Any) -> list[Any]:
-        await asyncio.sleep(self._takes_s)
+        await asyncio.sleep(self.takes_s)
         self.sent.append(sql)
         self.notified += 1
         return []
@@ -41,12 +41,35 @@ async def commits(of: Hints, server: Server, at_least: int) -> float:
     return time.monotonic() - began
 
 
-def test_hints_that_wait_for_those_of_others_are_few() -> None:
+def test_among_many_who_hint_each_leaves_room_to_the_others() -> None:
+    crowd = Crowd()
+    assert crowd.gap_s(0.0005) == hints.SHORTEST_GAP_S
+    gaps = [crowd.gap_s(0.004) for _ in range(20)]
+    assert gaps == sorted(gaps)
+    assert gaps[-1] == hints.LONGEST_GAP_S
+
+
+def test_when_the_others_have_gone_the_room_is_used_again() -> None:
+    crowd = Crowd()
+    crowd.gap_s(0.0005)
+    for _ in range(20):
+        crowd.gap_s(0.004)
+    assert [crowd.gap_s(0.0005) for _ in range(20)][-1] == hints.SHORTEST_GAP_S
+
+
+def test_a_server_far_away_is_no_crowd() -> None:
+    crowd = Crowd()
+    assert {crowd.gap_s(0.030) for _ in range(100)} == {hints.SHORTEST_GAP_S}
+
+
+def test_a_store_that_met_a_crowd_sends_fewer_hints() -> None:
     async def story() -> None:
-        crowded = Server(takes_s=hints.PROMPT_S + hints.LONGEST_GAP_S / hints.REST)
-        told = hints_to(crowded)
-        # The first few leave before it is known how long one takes.
-        assert await commits(told, crowded, 5) >= hints.LONGEST_GAP_S
+        server = Server(takes_s=0)
+        told = hints_to(server)
+        await commits(told, server, 1)
+        server.takes_s = hints.LONGEST_GAP_S / 10
+        # The first few leave before it is known how long one takes now.
+        assert await commits(told, server, 7) >= 2 * hints.LONGEST_GAP_S
         await told.close()
 
     asyncio.run(story())

@@ -103,6 +103,8 @@ class Overflow:
             drafts = [replace(draft, payload=body) for draft, body in zip(drafts, kept, strict=True)]
             insertion = replace(insertion, drafts=drafts)
         inserted = await self.within.insert(insertion, connection)
+        if len(drafts) == 1 and inserted.dag is None and inserted.tasks[0] is drafts[0].task:
+            return inserted
         if len(inserted.tasks) == len(drafts):
             for task, draft in zip(inserted.tasks, drafts, strict=True):
                 if task is not draft.task:

@@ -21,11 +21,8 @@ LOOK = "SELECT dibs.newest(), (extract(epoch FROM clock_timestamp()) * 1000000):
 
 SHORTEST_GAP_S, STREAM_GAP_S, LONGEST_GAP_S = 0.005, 0.05, 0.25
 """Between two hints of one store: at first, in a steady stream of commits, and among a crowd of stores at the most."""
-PROMPT_S, REST = 0.002, 25
-"""Hints of many stores wait for each other, and commits of their tasks for them. One that takes longer than this tells
-of such a crowd: so many times what it waited none follows it. Others are heard of meanwhile."""
 QUIET_S = 0.015
-"""After so long without a hint the next one may leave with a commit."""
+"""After so long without a commit the hint of the next may leave with it."""
 WAKE_SOONEST_S, WAKE_LATEST_S = 0.005, 0.02
 """Hints that come more quickly wake who waits once for all of them; in a steady stream of them, which may well be of
 what others do, less often."""
@@ -93,6 +90,25 @@ class Company:
             self._usual_s = _smoothed(self._usual_s, seconds)
 
 
+class Crowd:
+    """How much room to leave to the hints of others: many of them cost each other, and the commits of their stores,
+    more than it takes to send one. Told from how much longer than it could one takes."""
+
+    REST = 100
+    """So many times what it waited none follows one. Others are heard of meanwhile."""
+
+    def __init__(self) -> None:
+        self._least_s: float | None = None
+        """What the quickest took, of late: how far away a server is, is nobody's fault."""
+        self._waited_s = 0.0
+
+    def gap_s(self, took_s: float) -> float:
+        """How soon the next may follow one that took so long."""
+        self._least_s = took_s if self._least_s is None else min(took_s, self._least_s * 1.02)
+        self._waited_s = _smoothed(self._waited_s, took_s - self._least_s)
+        return min(max(self.REST * self._waited_s, SHORTEST_GAP_S), LONGEST_GAP_S)
+
+
 class Pace:
     """How soon the next of many like things may follow: at once after a quiet moment, in a stream ever later."""
 
@@ -119,10 +135,6 @@ class Pace:
         """There was one, and it was no part of a stream."""
         self._at = now
         self._gap_s = self.soonest_s
-
-    def is_quiet(self, now: float, for_s: float) -> bool:
-        """Whether there was none for so long."""
-        return now >= self._at + for_s
 
 
 def _smoothed(known: float | None, seconds: float) -> float:
@@ -153,6 +165,8 @@ class Hints:
         self._seen: int | None = None
         self._looked_at = 0.0
         self._pause_s = SHORTEST_S
+        self._committed_at = 0.0
+        self._crowd = Crowd()
         self._company = Company()
         self._sends = Pace(SHORTEST_GAP_S, STREAM_GAP_S)
         self._wakes = Pace(WAKE_SOONEST_S, WAKE_LATEST_S)
@@ -168,7 +182,7 @@ class Hints:
         if not self._sending or self._timer is not None:
             return None
         now = time.monotonic()
-        if not self._sends.is_quiet(now, QUIET_S) or not self._company.allows():
+        if now < self._committed_at + QUIET_S or not self._company.allows():
             return None
         self._sends.begin(now)
         return [self._channel, self._origin]
@@ -179,9 +193,10 @@ class Hints:
         self._bump()
         if took_s is not None:
             self._company.took(hinted, took_s)
+        now = self._committed_at = time.monotonic()
         if hinted or not self._sending or self._timer is not None:
             return
-        left_s = self._sends.left_s(time.monotonic())
+        left_s = self._sends.left_s(now)
         if left_s:
             # Commits come quickly, so waiters are awake: tell them of many at once.
             self._timer = asyncio.get_running_loop().call_later(left_s, self._send)
@@ -204,8 +219,7 @@ class Hints:
         # If this fails, the others will see by themselves.
         with suppress(Exception):
             await self._line.attempt(_NOTIFY, self._channel, self._origin)
-        waited = time.monotonic() - began - PROMPT_S
-        self._sends.soonest_s = min(max(REST * waited, SHORTEST_GAP_S), LONGEST_GAP_S)
+        self._sends.soonest_s = self._crowd.gap_s(time.monotonic() - began)
 
     # Waiting
 
