@@ -34,6 +34,7 @@ class Claiming:
     store: Store
     project: str
     due_in: float | None
+    kept_until: float
     _blocking: bool
     _giving_back: set[asyncio.Future[Any]]
 
@@ -72,7 +73,8 @@ class Claiming:
         deadline = time.monotonic() + patience
         while True:
             seen = await self.store.news() if patience else 0
-            await cast("Queue", self).run_duties()
+            if time.monotonic() >= self.kept_until:
+                await cast("Queue", self).run_duties()
             claimed = await self._claim(request)
             if claimed.next_due_in == 0 and await self.store.promote(duties.BATCH):
                 # It is due now, and the duty that would find it may be a second away.

@@ -109,6 +109,8 @@ class Queue(
 
     far = False
     """Whether every look is a request to a server, which also does what must happen on time."""
+    kept_until = 0.0
+    """Until then, by the monotonic clock, a keeper runs the duties, and claims leave them to it."""
 
     def __init__(
         self,

@@ -30,7 +30,7 @@ LISTENING_S = 1.0
 """How often to look while notifications come."""
 SHORTEST_S, LONGEST_S = 0.05, 0.5
 """How often to look while none come: the longer nothing happens, the less often."""
-_TOO_LONG = 1.2
+_TOO_LONG = 1.5
 _TRY_WITHOUT, _TRY_HINTING = 16, 64
 _NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify($1, $2)"
 _REPLY_S = 5.0

@@ -148,6 +148,17 @@ BEGIN
                     some_locking := head.locking;
                 END IF;
             END LOOP;
+        ELSIF cardinality(p_lanes) = 1 AND rooms IS NULL THEN
+            -- The common case: its head.
+            SELECT
+                array_agg(w.tid), array_agg(w.n), array_agg(w.worth), array_agg(w.bytes), array_agg(w.solo), sum(w.bytes),
+                bool_or(w.solo), array_agg(1), bool_or(w.ties >= 4)
+            INTO tids, ranked, worths, sizes, alone, total, some_alone, places, some_locking
+            FROM (
+                SELECT w.ctid AS tid, w.n, w.rank - aged[1] AS worth, w.bytes, w.solo, w.ties FROM dibs.waiting w
+                WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = p_lanes[1] AND w.rank >= lows[1]
+                ORDER BY w.rank, w.n LIMIT wanted
+            ) w;
         ELSE
             -- First some of those lanes that gave any lately. Then more of each lane that can still have better ones than the
             -- worst of what was found.
