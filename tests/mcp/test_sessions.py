@@ -65,7 +65,7 @@ async def test_a_lease_is_renewed_while_the_session_lives() -> None:
     async with dibs.connect("memory:") as queue, inside(queue, lease_s=LEASE_S) as agent:
         task = await queue.add("slow")
         told = await agent("claim")
-        assert told["kept"] == "renewed every 2.7 s while you are connected; you need not"
+        assert told["kept"] == f"renewed every {LEASE_S / 3:.1f} s while you are connected; you need not"
         await renewed(queue, task.id)
         await queue.run_duties()
         assert (await queue.get(task.id)).status == "running"
