@@ -32,7 +32,7 @@ MAX_CLAIM = 1_000
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 5.0
 
 
-class Desk(NamedTuple):
+class Seat(NamedTuple):
     """What a worker and whoever seeks work for it share."""
 
     stopping: Bell
@@ -52,25 +52,25 @@ class Seeker:
     """Seeks work for one worker."""
 
     def __init__(
-        self, queue: Queue, agent: str, offers: Offers, presence: Presence, lease_s: float, desk: Desk
+        self, queue: Queue, agent: str, offers: Offers, presence: Presence, lease_s: float, seat: Seat
     ) -> None:
         self._queue = queue
         self._agent = agent
         self._offers = offers
         self._presence = presence
         self._lease_s = lease_s
-        self._desk = desk
+        self._seat = seat
         self._due_in = POLL_S
 
     async def seek(self, drain: bool) -> None:
         """Until the worker is to stop; with `drain`, or until there is nothing left for it to do."""
-        desk, store, seen, pause_s, away = self._desk, self._queue.store, None, FIRST_PAUSE_S, False
+        seat, store, seen, pause_s, away = self._seat, self._queue.store, None, FIRST_PAUSE_S, False
         # A server wakes one of those who wait for work, not all who wait for news.
         polls = self._queue.far and self._offers.are_one and not drain
-        while not desk.stopping.is_set():
-            if desk.wanted() < 1:
-                desk.room.clear()
-                await desk.room.wait()
+        while not seat.stopping.is_set():
+            if seat.wanted() < 1:
+                seat.room.clear()
+                await seat.room.wait()
                 continue
             try:
                 if not self._presence.announced:
@@ -84,16 +84,16 @@ class Seeker:
                 elif seen is None:
                     # Ask again knowing what was there before: only what comes after it is news.
                     seen = await store.news()
-                elif drain and not desk.held and not await self._is_needed():
+                elif drain and not seat.held and not await self._is_needed():
                     return
                 else:
-                    desk.changed.clear()
+                    seat.changed.clear()
                     chance = None if drain else self._chance()
                     if chance is not None:
                         seen = await self._wait_for_chance(chance, seen)
                     else:
                         waiting = store.wait_for_news(seen, min(DRAIN_POLL_S if drain else POLL_S, self._due_in))
-                        bell = desk.changed if drain and desk.held else desk.stopping
+                        bell = seat.changed if drain and seat.held else seat.stopping
                         news = await bell.cuts_short(waiting)
                         seen = seen if news is None else news
                 pause_s, away = FIRST_PAUSE_S, False
@@ -101,14 +101,14 @@ class Seeker:
                 if not away:
                     log.warning("nothing can be claimed: %s", error)
                 away = True
-                await desk.stopping.cuts_short(asyncio.sleep(pause_s))
+                await seat.stopping.cuts_short(asyncio.sleep(pause_s))
                 pause_s = min(pause_s * 2, LONGEST_PAUSE_S)
 
     async def _poll(self) -> None:
         """Wait for work at the server, until there is some or this worker is to stop: then whatever it was given
         meanwhile has been given back."""
         polling = asyncio.ensure_future(self._claim(FAR_POLL_S))
-        stopping = asyncio.ensure_future(self._desk.stopping.wait())
+        stopping = asyncio.ensure_future(self._seat.stopping.wait())
         try:
             await asyncio.wait({polling, stopping}, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -123,7 +123,7 @@ class Seeker:
         if not self._offers.are_one or wait_for_chance(self._queue.store) is None:
             return None
         [(types, capabilities)] = self._offers.in_turn()
-        limit = min(self._desk.wanted(), MAX_CLAIM)
+        limit = min(self._seat.wanted(), MAX_CLAIM)
         return self._queue.chance(self._agent, types=types, capabilities=capabilities, limit=limit, lease=self._lease_s)
 
     async def _wait_for_chance(self, chance: Chance, seen: int) -> int | None:
@@ -131,7 +131,7 @@ class Seeker:
         news were seen before that."""
         waits = wait_for_chance(self._queue.store)
         assert waits is not None
-        stopping = self._desk.stopping
+        stopping = self._seat.stopping
         while True:
             try:
                 news = await stopping.cuts_short(waits(chance, seen, min(POLL_S, self._due_in)))
@@ -140,7 +140,7 @@ class Seeker:
                 raise
             claims = None if chance.taking is None else await self._queue.seized(chance)
             if claims:
-                self._desk.accept(claims, chance.asked)
+                self._seat.accept(claims, chance.asked)
                 # It begins before the next claim is prepared.
                 await asyncio.sleep(0)
                 return None
@@ -154,7 +154,7 @@ class Seeker:
         found = False
         self._due_in = POLL_S
         for types, capabilities in self._offers.in_turn():
-            wanted = self._desk.wanted()
+            wanted = self._seat.wanted()
             if wanted < 1:
                 break
             asked = monotonic()
@@ -169,7 +169,7 @@ class Seeker:
             if claims:
                 found = True
                 # Whoever waited does not know when the leases began; no answer takes a sixth of one to get here.
-                self._desk.accept(claims, max(asked, monotonic() - self._lease_s / 6) if wait_s else asked)
+                self._seat.accept(claims, max(asked, monotonic() - self._lease_s / 6) if wait_s else asked)
             else:
                 self._note_due()
         return found

@@ -31,7 +31,7 @@ from dibs.worker.outcomes import Completed, Ending, Failed, Lost, Suspended, end
 from dibs.worker.pace import Pace
 from dibs.worker.presence import Presence
 from dibs.worker.renewals import Renewals
-from dibs.worker.seeking import POLL_S, Desk, Seeker
+from dibs.worker.seeking import POLL_S, Seat, Seeker
 from dibs.worker.settlements import must_be_checkable, settlement, stopped
 from dibs.worker.settler import Settler
 from dibs.worker.sparing import Sparing
@@ -124,7 +124,7 @@ class Worker:
             self._offers,
             self._presence,
             self._lease_s,
-            Desk(self._stopping, self._room, self._changed, self._held, wanted=self._wanted, accept=self._accept),
+            Seat(self._stopping, self._room, self._changed, self._held, wanted=self._wanted, accept=self._accept),
         )
         self._chores = [
             asyncio.create_task(self._settler.run(), name="dibs-settler"),
