@@ -155,6 +155,16 @@ async def know_of_a_few(queue: Queue) -> None:
     await fill(queue)
 
 
+async def know_of_many_dead(queue: Queue) -> None:
+    """The planner saw tables in which nothing lived, but whose dead rows nobody could clear away."""
+    async with old_snapshot():
+        for _ in range(SETTLED // 1_000):
+            await queue.add_many([NewTask("job") for _ in range(1_000)])
+            await complete(queue, await queue.claim("ada", limit=1_000))
+        await engine_of(queue).fetch("VACUUM (ANALYZE) dibs.held, dibs.waiting, dibs.specs, dibs.ended")
+    await fill(queue)
+
+
 async def complete(queue: Queue, claims: list[Claim]) -> None:
     answers = await queue.store.settle([settling.completed(claim, {"fine": True}) for claim in claims])
     assert [getattr(answer, "status", answer) for answer in answers] == ["completed"] * len(claims)
@@ -172,7 +182,9 @@ async def read_by(queue: Queue, work: Callable[[], Any], *, duties_first: bool =
     return {name: (after[name][0] - before[name][0], after[name][1] - before[name][1]) for name in after}
 
 
-@pytest.mark.parametrize("circumstance", [know_nothing, know_the_truth, know_nothing_ready, know_of_a_few])
+@pytest.mark.parametrize(
+    "circumstance", [know_nothing, know_the_truth, know_nothing_ready, know_of_a_few, know_of_many_dead]
+)
 def test_claims_and_settlements_read_only_what_they_hand_out(circumstance: Callable[[Queue], Any]) -> None:
     async def story() -> None:
         async with fresh_queue() as queue:

@@ -143,6 +143,8 @@ class _Filling:
                 [(now, numbers)] = await self._meanwhile(
                     connection.fetch(engine.text(_BEGIN), engine.at, self._drafts.total)
                 )
+                # Lanes that are missing already are better found out before the server is told of rows: it would log an error.
+                self._frames_of(self._drafts, now)
                 await self._copy(connection, "specs", _SPECS, "text", self._specs(numbers, now))
                 await self._copy(connection, "waiting", _WORK, "binary", self._work(now))
                 frames = list(self._frames.values())
