@@ -465,9 +465,9 @@ INSERT INTO dibs.waiting (
 )
 SELECT m.n, CASE WHEN g.ready THEN w.rank + right(m.id, 10)::bigint / 1e9 END, w.priority, w.boost, w.updated_at,
     CASE WHEN g.ready THEN w.ready_at END, w.lane, w.bytes, CASE WHEN g.ready THEN 'ready' ELSE 'scheduled' END, 16,
-    CASE WHEN m.n % 5 = 0 THEN 'room' ELSE 'k' || m.n % 1000 END, 4102444800000000, 4102444800000000
+    CASE WHEN g.number % 5 = 0 THEN 'room' ELSE 'k' || g.number % 1000 END, 4102444800000000, 4102444800000000
 FROM made m JOIN dibs.specs s ON s.type = m.type AND s.n = ANY ($3) JOIN dibs.work w ON w.n = s.n
-CROSS JOIN LATERAL (SELECT m.n % 3 > 0 AS ready) g
+CROSS JOIN LATERAL (SELECT right(m.id, 10)::bigint / 10 AS number, right(m.id, 10)::bigint / 10 % 3 > 0 AS ready) g
 """
 )
 

@@ -7,8 +7,7 @@ No lock is held that anybody waits for: only the shared one of floors, which a c
 from __future__ import annotations
 
 from asyncio import create_task, sleep, wait
-from struct import Struct, calcsize
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dibs.errors import DibsError
 from dibs.rules import priority
@@ -24,7 +23,8 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.pool import Connection
     from dibs.stores.values import Draft, LaneKey, LateDrafts
 
-PORTION = 200
+PORTION = 100
+"""So many tasks are drafted at a time, and have consecutive numbers: the sequence of numbers has steps of this size."""
 
 _BEGIN = "SELECT * FROM dibs.begin_copy($1, $2)"
 _END = "SELECT dibs.end_copy($1, $2, $3, $4, $5, $6)"
@@ -56,19 +56,12 @@ _WORK = (
     "status",
 )
 
-# Specifications go as text, of which the server takes in 64 KiB at a time. Of binary rows it takes in a thousand, and
-# finds what it noted down about each by walking past the others: a call with a thousand tasks took a fifth longer. What
-# waits goes in binary all the same: it is numbers, and reading them from text costs as much.
+# All rows go as text, of which the server puts 64 KiB at a time into the table. Of binary rows it puts a thousand, and
+# finds what it noted down about each by walking past the others. The rows of `waiting` are so short that there would be
+# as many of them: some white space, which means nothing in front of a number, makes them longer.
 _NULL = "\\N"
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-
-# In binary a row is the number of its columns, and each column its length and its bytes.
-_HEADER = b"PGCOPY\n\xff\r\n\x00" + bytes(8)
-_TRAILER = b"\xff\xff"
-_WIDTH = len(_WORK)
-_begin_work = Struct(">hiqii").pack
-_length = Struct(">i").pack
-_pack = {kind: Struct(f">i{kind}").pack for kind in "hiqd?"}
+_PADDING = " " * 80
 
 
 async def copy(
@@ -96,22 +89,12 @@ class _Frame:
         self.lane = numbers[draft.lane]
         self.rank = priority.rank(task.priority, boost, now, draft.weight, steps=0)
         fallback = None if draft.fallback_lane is None else numbers[draft.fallback_lane]
-        self.spec = _text_columns(
+        self.spec = _columns(
             *(now, task.timeout, task.max_attempts, fallback, task.project, task.type, task.user, task.on_deadline)
         )
-        self.work = b"".join(
-            (
-                _column("d", self.rank),
-                _column("d", task.priority),
-                _column("d", boost),
-                _column("q", now),
-                _column("q", now),
-                _column("i", self.lane),
-                _column("h", draft.weight),
-                _column("?", task.max_attempts == 1),
-                _column("d", task.timeout),
-                _length(len(b"ready")) + b"ready",
-            )
+        solo = task.max_attempts == 1
+        self.work = _PADDING + _columns(
+            *(self.rank, task.priority, boost, now, now, self.lane, draft.weight, solo, task.timeout, "ready")
         )
 
 
@@ -134,19 +117,19 @@ class _Filling:
         """In a transaction of its own; None if lanes changed meanwhile, or some are missing. What drafting refuses
         undoes it all."""
         self._frames: dict[int, _Frame] = {}
-        self._rows: list[bytes] = []
+        self._rows: list[str] = []
         self._tasks: list[Task] = []
         self._refused = None
         engine = self._engine
         try:
             async with connection.transaction():
-                [(now, numbers)] = await self._meanwhile(
-                    connection.fetch(engine.text(_BEGIN), engine.at, self._drafts.total)
+                [(now, firsts)] = await self._meanwhile(
+                    connection.fetch(engine.text(_BEGIN), engine.at, -(-self._drafts.total // PORTION))
                 )
-                # Lanes that are missing already are better found out before the server is told of rows: it would log an error.
+                # Lanes that are missing are better found out before the server is told of rows: it would log an error.
                 self._frames_of(self._drafts, now)
-                await self._copy(connection, "specs", _SPECS, "text", self._specs(numbers, now))
-                await self._copy(connection, "waiting", _WORK, "binary", self._work(now))
+                await self._copy(connection, "specs", _SPECS, self._specs(firsts, now))
+                await self._copy(connection, "waiting", _WORK, self._work(now))
                 frames = list(self._frames.values())
                 [[current]] = await connection.fetch(
                     engine.text(_END),
@@ -181,31 +164,23 @@ class _Filling:
         return error if self._refused is None else self._refused
 
     async def _copy(
-        self,
-        connection: Connection,
-        table: str,
-        columns: Sequence[str],
-        form: Literal["text", "binary"],
-        source: AsyncIterator[bytes],
+        self, connection: Connection, table: str, columns: Sequence[str], source: AsyncIterator[bytes]
     ) -> None:
         await connection.copy_to_table(
-            table, schema_name=self._engine.schema, columns=columns, source=source, format=form
+            table, schema_name=self._engine.schema, columns=columns, source=source, format="text"
         )
 
-    async def _specs(self, numbers: Sequence[int], now: int) -> AsyncIterator[bytes]:
-        start = 0
+    async def _specs(self, firsts: Sequence[int], now: int) -> AsyncIterator[bytes]:
         try:
-            for portion in self._drafts.portions(PORTION):
+            for first, portion in zip(firsts, self._drafts.portions(PORTION), strict=True):
                 frames = self._frames_of(portion, now)
                 rows: list[str] = []
                 # Of control characters JSON has none.
                 specs = (spec.replace("\\", "\\\\") for spec in specs_of(portion))
-                ends = zip(numbers[start : start + PORTION], portion, specs, frames, strict=True)
-                for number, draft, spec, frame in ends:
+                for number, (draft, spec, frame) in enumerate(zip(portion, specs, frames, strict=True), first):
                     rows.append(f"{number}\t{draft.task.id}\t{spec}\t{frame.spec}")
                     # Until the server has taken in the specifications there is time for the rows that come then.
-                    self._rows += (_begin_work(_WIDTH, 8, number, 4, len(draft.payload)), frame.work)
-                start += PORTION
+                    self._rows.append(f"{number}\t{len(draft.payload)}\t{frame.work}")
                 yield "".join(rows).encode()
                 # Now it leaves, and while the server is busy with it the next portion is made.
                 await sleep(0)
@@ -214,7 +189,7 @@ class _Filling:
             raise
 
     async def _work(self, now: int) -> AsyncIterator[bytes]:
-        yield b"".join((_HEADER, *self._rows, _TRAILER))
+        yield "".join(self._rows).encode()
         await sleep(0)
         # The server has enough to do.
         self._tasks = self._snapshots(self._drafts, now)
@@ -238,11 +213,6 @@ class _Outdated(Exception):
     """The lanes are not those that are known here."""
 
 
-def _text_columns(*values: str | float | None) -> str:
+def _columns(*values: str | float | None) -> str:
     """The last columns of a line, and its end."""
     return "\t".join(_NULL if value is None else str(value).translate(_ESCAPES) for value in values) + "\n"
-
-
-def _column(kind: str, value: float | None) -> bytes:
-    """A number, of a kind that `struct` knows."""
-    return _length(-1) if value is None else _pack[kind](calcsize(f">{kind}"), value)

@@ -110,12 +110,12 @@ END $$;
 
 -- Many standalone tasks come through COPY, between these two, in one transaction.
 
--- Numbers for so many tasks, and now.
-CREATE OR REPLACE FUNCTION dibs.begin_copy(p_now bigint, p_count integer, OUT at bigint, OUT ns bigint[])
+-- Numbers for so many times a hundred tasks, of each hundred the first, and now.
+CREATE OR REPLACE FUNCTION dibs.begin_copy(p_now bigint, p_hundreds integer, OUT at bigint, OUT firsts bigint[])
 LANGUAGE plpgsql AS $$
 BEGIN
     at := coalesce(p_now, dibs.micros());
-    ns := ARRAY (SELECT nextval('dibs.specs_n_seq') FROM generate_series(1, p_count));
+    firsts := ARRAY (SELECT nextval('dibs.specs_n_seq') FROM generate_series(1, p_hundreds));
 END $$;
 
 -- They are there, ready: tell of them. `p_items`: their ids, quoted, with commas between. Whether the lanes are as they

@@ -34,19 +34,17 @@ SET enable_seqscan = off SET enable_bitmapscan = off SET jit = off
 SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    past CONSTANT bigint := 250000;
+    past CONSTANT integer := 250000;
     wanted CONSTANT integer := least(10 * p_limit, 10000);
 BEGIN
-    -- least() overlooks a NULL: where there are no tasks, nothing is left to walk past.
-    lowest := greatest(0, least(p_before, coalesce((SELECT max(s.n) + 1 FROM dibs.specs s), 0)) - past);
     ns := ARRAY(
-        SELECT s.n FROM dibs.specs s
-        WHERE s.n < p_before AND s.n >= lowest AND s.project = p_project AND s.type = ANY (p_types)
-        ORDER BY s.n DESC LIMIT wanted
+        SELECT s.n FROM (SELECT s.n, s.project, s.type FROM dibs.specs s WHERE s.n < p_before ORDER BY s.n DESC LIMIT past) s
+        WHERE s.project = p_project AND s.type = ANY (p_types) ORDER BY s.n DESC LIMIT wanted
     );
-    IF cardinality(ns) = wanted THEN
-        lowest := ns[wanted];
-    END IF;
+    lowest := CASE
+        WHEN cardinality(ns) = wanted THEN ns[wanted]
+        ELSE coalesce((SELECT s.n FROM dibs.specs s WHERE s.n < p_before ORDER BY s.n DESC OFFSET past - 1 LIMIT 1), 0)
+    END;
 END $$;
 
 -- The smallest number whose task was added then or later; past all of them if there is none. Tasks are numbered as they
