@@ -76,7 +76,7 @@ def clean(value: Any) -> tuple[Any, bool]:
     NUL and lone surrogates become U+FFFD; NaN and infinities None; bytes text; anything that is not JSON its
     `str()`; what is nested too deeply, or inside itself, a note. Tuples become lists, which is no change.
     """
-    if _sound(value, MAX_DEPTH) is not None:
+    if value is None or _sound(value, MAX_DEPTH) is not None:
         return value, False
     cleaner = _Cleaner()
     return cleaner.value(value, 0), cleaner.changed

@@ -23,6 +23,8 @@ class Bell(asyncio.Event):
         self._waiting: asyncio.Task[Any] | None = None
 
     def set(self) -> None:
+        if self.is_set():
+            return
         super().set()
         if self._waiting is not None:
             self._waiting.cancel()

@@ -10,7 +10,7 @@ from collections import deque
 SHORT_S = 0.05
 """Handlers are short while 95 of 100 take less than this."""
 AHEAD_S = 0.1
-MAX_AHEAD = 500
+MAX_AHEAD = 1_000
 SAMPLES = 64
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("dibs.worker")
 
-MAX_BATCH = 500
+MAX_BATCH = 1_000
 MAX_GATHER_S = 0.003
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 5.0
 

@@ -10,7 +10,7 @@ from msgspec import Raw, Struct
 from dibs.model.attempt import Limited
 from dibs.model.claim import Settled
 from dibs.model.instants import from_micros
-from dibs.stores.postgres import cascade
+from dibs.stores.postgres import arrays, cascade
 from dibs.stores.postgres.refused import refusal
 from dibs.stores.values import Usage
 
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.engine import Engine
     from dibs.stores.values import Settlement
 
-_SETTLE = "SELECT * FROM dibs.settle($1, $2, $3, $4, $5, $6, $7, $8, $9)"
+_TYPES = ("text[]", "bigint[]", "bigint[]", *("text[]",) * 5)
+_SETTLE = "SELECT * FROM dibs.settle($1, {})".format(  # noqa: S608
+    ", ".join(f"${place}::text::{type}" for place, type in enumerate(_TYPES, 2))
+)
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -57,28 +60,23 @@ async def settle(
     engine: Engine, numbers: dict[str, int], settlements: Sequence[Settlement]
 ) -> list[Settled | DibsError]:
     """End claims as decided; each is answered by itself."""
-    ids, known, fences, digests, outputs, decisions, data, more = [], [], [], [], [], [], [], []
-    for settlement in settlements:
-        ids.append(settlement.task_id)
-        known.append(numbers.pop(settlement.task_id, None))
-        fences.append(settlement.fence)
-        digests.append(settlement.digest)
-        output, decision, memory = settlement.output, settlement.decision, settlement.memory
-        outputs.append(None if output is None or output == b"null" else output.decode())
-        decisions.append(None if decision is None else decision.decode())
-        data.append(_encode(memory).decode() if memory else None)
-        more.append(None if settlement.is_simple else _more(settlement))
+    ids = [each.task_id for each in settlements]
+    fences = [each.fence for each in settlements]
+    # No task has the number 0.
+    known = [numbers.pop(id, 0) for id in ids]
     [found] = await engine.fetch(
         _SETTLE,
         engine.at,
-        ids,
-        None if None in known else known,
-        fences,
-        digests,
-        _some(outputs),
-        _some(decisions),
-        _some(data),
-        _some(more),
+        arrays.of_names(ids),
+        None if 0 in known else arrays.of_numbers(known),
+        arrays.of_numbers(fences),
+        arrays.of_names([each.digest for each in settlements]),
+        _some(
+            [None if each.output is None or each.output == b"null" else each.output.decode() for each in settlements]
+        ),
+        _some([None if each.decision is None else each.decision.decode() for each in settlements]),
+        _some([_encode(each.memory).decode() if each.memory else None for each in settlements]),
+        _some([None if each.is_simple else _more(each) for each in settlements]),
     )
     engine.changed()
     if found["words"] is None:
@@ -94,9 +92,9 @@ async def settle(
     ]
 
 
-def _some(column: list[str | None]) -> list[str | None] | None:
+def _some(column: list[str | None]) -> str | None:
     """A column; nothing if there is nothing in it."""
-    return column if any(column) else None
+    return arrays.of_texts(column) if any(column) else None
 
 
 def _more(settlement: Settlement) -> str:
