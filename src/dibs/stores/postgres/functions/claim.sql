@@ -38,8 +38,7 @@ AS $$
 #variable_conflict use_variable
 DECLARE
     slack CONSTANT float8 := 0.001; -- more than what rounding does to a worth
-    lane record;
-    head record;
+    noted record;
     lows float8[];
     aged float8[];
     tids tid[];
@@ -115,11 +114,17 @@ BEGIN
 
     -- Worth is rank, less how much older everything in its lane has become. Nothing in a lane is worth less than its floor,
     -- so a lane whose floor is above what was found elsewhere is not looked at.
-    SELECT array_agg(l.low ORDER BY l.id), array_agg(l.boost * dibs.minutes(at) ORDER BY l.id) INTO lows, aged
-    FROM dibs.lanes l WHERE l.id = ANY (p_lanes);
+    SELECT array_agg(l.low), array_agg(l.aged) INTO lows, aged
+    FROM (
+        SELECT l.low, l.boost * dibs.minutes(at) AS aged FROM dibs.lanes l WHERE l.id = ANY (p_lanes) ORDER BY l.id
+    ) l;
     IF EXISTS (SELECT 1 FROM dibs.lows) THEN
-        SELECT array_agg(least(l.low, (SELECT min(o.rank) FROM dibs.lows o WHERE o.lane = l.lane)) ORDER BY l.place) INTO lows
-        FROM unnest(p_lanes, lows) WITH ORDINALITY AS l (lane, low, place);
+        FOR noted IN SELECT o.lane, min(o.rank) AS low FROM dibs.lows o GROUP BY o.lane LOOP
+            place := array_position(p_lanes, noted.lane);
+            IF place IS NOT NULL THEN
+                lows[place] := least(lows[place], noted.low);
+            END IF;
+        END LOOP;
     END IF;
     IF p_types IS NOT NULL THEN
         -- How many more of each type may be handed out. A lane without room is not looked at.
@@ -130,25 +135,7 @@ BEGIN
     END IF;
 
     LOOP
-        IF wanted = 1 THEN
-            -- The best of the heads; the most promising lanes come first.
-            FOR lane IN
-                SELECT s.* FROM unnest(p_lanes, aged, lows) WITH ORDINALITY AS s (id, aged, low, place)
-                WHERE s.low < 'infinity' ORDER BY s.low - s.aged
-            LOOP
-                EXIT WHEN lane.low - lane.aged > worths[1] + slack;
-                SELECT w.ctid AS tid, w.n, w.rank - lane.aged AS worth, w.ties >= 4 AS locking INTO head FROM dibs.waiting w
-                WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = lane.id AND w.rank >= lane.low
-                ORDER BY w.rank, w.n LIMIT 1;
-                IF FOUND AND (ranked IS NULL OR (head.worth, head.n) < (worths[1], ranked[1])) THEN
-                    tids := ARRAY[head.tid];
-                    ranked := ARRAY[head.n];
-                    worths := ARRAY[head.worth];
-                    places := ARRAY[lane.place];
-                    some_locking := head.locking;
-                END IF;
-            END LOOP;
-        ELSIF cardinality(p_lanes) = 1 AND rooms IS NULL THEN
+        IF cardinality(p_lanes) = 1 AND rooms IS NULL THEN
             -- The common case: its head.
             SELECT
                 array_agg(w.tid), array_agg(w.n), array_agg(w.worth), array_agg(w.bytes), array_agg(w.solo), sum(w.bytes),
@@ -159,6 +146,29 @@ BEGIN
                 WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = p_lanes[1] AND w.rank >= lows[1]
                 ORDER BY w.rank, w.n LIMIT wanted
             ) w;
+        ELSIF wanted = 1 THEN
+            -- The best of the heads. That of the most promising lane says which others can have a better one.
+            SELECT h.rank - l.aged + slack INTO cut
+            FROM (
+                SELECT s.* FROM unnest(p_lanes, aged, lows) AS s (id, aged, low)
+                WHERE s.low < 'infinity' ORDER BY s.low - s.aged LIMIT 1
+            ) l
+            CROSS JOIN LATERAL (
+                SELECT w.rank FROM dibs.waiting w
+                WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = l.id AND w.rank >= l.low
+                ORDER BY w.rank, w.n LIMIT 1
+            ) h;
+            cut := coalesce(cut, 'infinity');
+            SELECT ARRAY[h.tid], ARRAY[h.n], ARRAY[h.rank - s.aged], ARRAY[s.place::integer], h.locking
+            INTO tids, ranked, worths, places, some_locking
+            FROM unnest(p_lanes, aged, lows) WITH ORDINALITY AS s (id, aged, low, place)
+            CROSS JOIN LATERAL (
+                SELECT w.ctid AS tid, w.n, w.rank, w.ties >= 4 AS locking FROM dibs.waiting w
+                WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = s.id AND w.rank >= s.low
+                ORDER BY w.rank, w.n LIMIT 1
+            ) h
+            WHERE s.low < 'infinity' AND s.low - s.aged <= cut
+            ORDER BY h.rank - s.aged, h.n LIMIT 1;
         ELSE
             -- First some of those lanes that gave any lately. Then more of each lane that can still have better ones than the
             -- worst of what was found.
@@ -218,13 +228,13 @@ BEGIN
                     IF rooms IS NOT NULL THEN
                         room[open[i]] := room[open[i]] - reads[open[i]];
                     END IF;
-                    more[open[i]] := least(wanted, 4 + reads[open[i]], room[open[i]]);
+                    more[open[i]] := least(wanted, 16 + 3 * reads[open[i]], room[open[i]]);
                     seen_rank[open[i]] := open_ranks[i];
                     seen_n[open[i]] := open_ns[i];
                 END LOOP;
                 FOREACH place IN ARRAY unread LOOP
                     IF lows[place] < 'infinity' AND lows[place] - aged[place] <= cut THEN
-                        more[place] := least(4, room[place]);
+                        more[place] := least(4 + wanted / 16, room[place]);
                     END IF;
                 END LOOP;
                 unread := '{}';
