@@ -76,7 +76,7 @@ def completed(
         fence=claim.fence,
         outcome=Outcome.COMPLETED,
         next=Status.COMPLETED,
-        # Most work that gives back nothing says no more than that; it need not be digested each time.
+        # That of nothing is always the same, and much work gives back nothing.
         digest=_NOTHING if value is None else _digest(b"completed", body),
         output=body,
         output_sanitized=dirty or sanitized,
