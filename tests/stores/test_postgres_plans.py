@@ -283,14 +283,20 @@ def plans() -> dict[str, Plan]:
             async def claim() -> None:
                 assert len(await queue.claim("ada", limit=LIMIT)) == LIMIT
 
+            async def claim_with_locks() -> None:
+                await queue.add("type0", locks=["repository"], priority=0)
+                await claim()
+
             await claim()
             held = await queue.claim("ada", limit=LIMIT)
-            found = "WITH found AS MATERIALIZED ("
+            found = "SELECT\n                    array_agg(b.tid)"
+            weighed = "SELECT\n                array_agg(coalesce(w.bytes"
             taken = "WITH taken AS ("
             gone = "WITH gone AS ("
             return {
                 "find": await plan_of(queue, explained("claim", found, found, ";", run=True), claim),
                 "take": await plan_of(queue, explained("claim", taken, taken, ";", run=False), claim),
+                "weigh": await plan_of(queue, explained("claim", weighed, weighed, ";", run=True), claim_with_locks),
                 "settle": await plan_of(
                     queue,
                     explained("settle", "FOR told IN", gone, "LOOP\n", run=False),
@@ -324,6 +330,12 @@ def test_what_is_claimed_is_found_where_it_was_seen(plans: dict[str, Plan]) -> N
     assert [scan["Node Type"] for scan in plans["take"].scans("waiting")] == ["Tid Scan"]
     assert not plans["take"].scans("held")
     assert [scan["Index Name"] for scan in plans["take"].scans("specs")] == ["specs_pkey"]
+
+
+def test_what_may_not_go_together_is_weighed_where_it_was_seen(plans: dict[str, Plan]) -> None:
+    (scan,) = plans["weigh"].scans("waiting")
+    assert scan["Node Type"] == "Tid Scan"
+    assert scan["Actual Loops"] == LIMIT
 
 
 def test_what_is_settled_is_found_by_its_number(plans: dict[str, Plan]) -> None:

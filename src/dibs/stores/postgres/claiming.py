@@ -71,7 +71,7 @@ class Claiming:
                 offer,
                 served.lanes,
                 served.models,
-                served.reads(request.limit),
+                served.reach.reads(request.limit),
                 request.limit,
                 request.max_bytes,
                 request.lease_s,
@@ -109,7 +109,7 @@ class Claiming:
                 held = [] if found["whole"] is None else reading.claims_from(found["whole"], found["at"])
                 return Claimed(claims=_in_groups(held, found["groups"]))
             if len(served.lanes) > 1:
-                served.took(found["chosen"])
+                served.reach.took(found["chosen"])
             claims = _claims(request, found)
             if len(self.numbers) > _MANY:
                 self.numbers.clear()

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from dibs.rules import closing, matching, providers
 from dibs.stores.postgres import carrying
+from dibs.stores.postgres.reaching import Reach
 from dibs.stores.values import LaneKey
 
 if TYPE_CHECKING:
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _ADD = "SELECT version, id, key, shut, budgets FROM dibs.add_lanes($1)"
 _REMEMBERED = 1_000
-_LITTLE = 0.0001
 _LOOK_EVERY_S = 1.0
 _SPENT_LOOKING = 0.01
 
@@ -35,19 +35,17 @@ _decode_key = msgspec.json.Decoder(LaneKey).decode
 
 
 class Served(Struct):
-    """The lanes that an agent may serve, as a claim wants them, and what its last claims took from each.
+    """The lanes that an agent may serve, as a claim wants them.
 
-    `models`: what a task of each lane would be done with; None if none of them asks for a model. `shares`: which part
-    of them came from each lane, old claims counting less and less; `last`: which part of the last. Both together are a
-    guess at how far to read each lane; a wrong one costs a second look.
+    `models`: what a task of each lane would be done with; None if none of them asks for a model. `reach`: how far to read
+    each lane.
     `due_at`: when something in them is next due, as far as is known; `look_at`: when to find that out again, should it
     be laborious. The rest is as in `rules.closing.Ways`.
     """
 
     lanes: list[int]
     models: list[str | None] | None
-    shares: list[float]
-    last: list[float]
+    reach: Reach
     due_at: int | None = None
     look_at: float = 0.0
     trials: list[int] | None = None
@@ -59,26 +57,6 @@ class Served(Struct):
     others); None: there is no such lane."""
     spends: bool = False
     """Whether the agent has budgets of its own."""
-
-    def reads(self, limit: int) -> list[int] | None:
-        """How many tasks to look at in each lane for a claim of so many; None: as many as are claimed."""
-        if limit == 1 or len(self.lanes) <= 1:
-            return None
-        if not any(self.shares):
-            return [2 + limit // len(self.lanes)] * len(self.lanes)
-        # Tasks of a lane often come in a row: what the last claim took from it may tell more than those before.
-        return [
-            min(limit, 3 + int(1.1 * limit * max(share, last))) if share else 0
-            for share, last in zip(self.shares, self.last, strict=True)
-        ]
-
-    def took(self, places: list[int]) -> None:
-        """Remember which lanes a claim took its tasks from: their places, counted from 1."""
-        self.last = [0.0] * len(self.lanes)
-        for place in places:
-            self.last[place - 1] += 1 / len(places)
-        kept = [(share + last) / 2 for share, last in zip(self.shares, self.last, strict=True)]
-        self.shares = [share if share > _LITTLE else 0.0 for share in kept]
 
     def looked(self, due_at: int | None, took_s: float) -> None:
         """Remember when something is next due. However long it took to find out, little time shall be spent on it."""
@@ -170,8 +148,7 @@ class Lanes:
         return Served(
             lanes=list(found),
             models=models if any(models) else None,
-            shares=[0.0] * len(found),
-            last=[0.0] * len(found),
+            reach=Reach(len(found)),
             trials=ways.trials or None,
             watched=ways.watched or None,
             opens_at=ways.opens_at,

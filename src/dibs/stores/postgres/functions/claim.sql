@@ -43,18 +43,17 @@ DECLARE
     aged float8[];
     tids tid[];
     ranked bigint[];
-    worths float8[];
+    ranks float8[];
     sizes integer[];
     alone boolean[];
     reads integer[];
     more integer[];
     unread integer[];
+    seen integer[];
     seen_rank float8[];
     seen_n bigint[];
     cut float8;
-    open integer[];
-    open_ranks float8[];
-    open_ns bigint[];
+    opened record;
     place integer;
     total bigint;
     some_alone boolean;
@@ -138,11 +137,11 @@ BEGIN
         IF cardinality(p_lanes) = 1 AND rooms IS NULL THEN
             -- The common case: its head.
             SELECT
-                array_agg(w.tid), array_agg(w.n), array_agg(w.worth), array_agg(w.bytes), array_agg(w.solo), sum(w.bytes),
-                bool_or(w.solo), array_agg(1), bool_or(w.ties >= 4)
-            INTO tids, ranked, worths, sizes, alone, total, some_alone, places, some_locking
+                array_agg(w.tid), array_agg(w.n), array_agg(w.rank), array_agg(1),
+                sum(w.bytes), bool_or(w.solo), bool_or(w.ties >= 4)
+            INTO tids, ranked, ranks, places, total, some_alone, some_locking
             FROM (
-                SELECT w.ctid AS tid, w.n, w.rank - aged[1] AS worth, w.bytes, w.solo, w.ties FROM dibs.waiting w
+                SELECT w.ctid AS tid, w.n, w.rank, w.bytes, w.solo, w.ties FROM dibs.waiting w
                 WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = p_lanes[1] AND w.rank >= lows[1]
                 ORDER BY w.rank, w.n LIMIT wanted
             ) w;
@@ -159,8 +158,8 @@ BEGIN
                 ORDER BY w.rank, w.n LIMIT 1
             ) h;
             cut := coalesce(cut, 'infinity');
-            SELECT ARRAY[h.tid], ARRAY[h.n], ARRAY[h.rank - s.aged], ARRAY[s.place::integer], h.locking
-            INTO tids, ranked, worths, places, some_locking
+            SELECT ARRAY[h.tid], ARRAY[h.n], ARRAY[h.rank], ARRAY[s.place::integer], h.locking
+            INTO tids, ranked, ranks, places, some_locking
             FROM unnest(p_lanes, aged, lows) WITH ORDINALITY AS s (id, aged, low, place)
             CROSS JOIN LATERAL (
                 SELECT w.ctid AS tid, w.n, w.rank, w.ties >= 4 AS locking FROM dibs.waiting w
@@ -184,57 +183,58 @@ BEGIN
             END IF;
             seen_rank := lows;
             seen_n := array_fill(-1::bigint, ARRAY[cardinality(p_lanes)]);
+            seen := reads;
             cut := 'infinity';
             LOOP
-                WITH found AS MATERIALIZED (
-                    SELECT w.*, w.rank - s.aged AS worth, s.place, w.number = s.reads AS last
+                -- (`total` and `some_alone` may count what better ones have displaced.)
+                SELECT
+                    array_agg(b.tid), array_agg(b.n), array_agg(b.rank), array_agg(b.place),
+                    coalesce(total, 0) + sum(b.bytes), bool_or(b.solo), bool_or(b.locking)
+                INTO tids, ranked, ranks, places, total, some_alone, some_locking
+                FROM (
+                    SELECT w.tid, w.n, w.rank, s.place, w.rank - s.aged AS worth, w.bytes, w.solo, w.locking
                     FROM unnest(p_lanes, aged, seen_rank, seen_n, reads)
                         WITH ORDINALITY AS s (lane, aged, rank, n, reads, place)
                     CROSS JOIN LATERAL (
-                        SELECT
-                            w.ctid AS tid, w.n, w.rank, w.bytes, w.solo, w.ties,
-                            row_number() OVER (ORDER BY w.rank, w.n) AS number
-                        FROM dibs.waiting w
+                        SELECT w.ctid AS tid, w.n, w.rank, w.bytes, w.solo, w.ties >= 4 AS locking FROM dibs.waiting w
                         WHERE w.status = 'ready' AND w.parked_on IS NULL AND w.lane = s.lane
                             AND (w.rank, w.n) > (s.rank, s.n) AND w.rank <= s.aged + cut
                         ORDER BY w.rank, w.n LIMIT s.reads
                     ) w
                     WHERE s.reads > 0
-                ), best AS MATERIALIZED (
-                    SELECT f.tid, f.n, f.worth, f.bytes, f.solo, f.place, f.ties >= 4 AS locking FROM found f
                     UNION ALL
-                    SELECT b.*, some_locking FROM unnest(tids, ranked, worths, sizes, alone, places)
-                        AS b (tid, n, worth, bytes, solo, place)
+                    SELECT b.tid, b.n, b.rank, b.place, b.rank - aged[b.place], 0, some_alone, some_locking
+                    FROM unnest(tids, ranked, ranks, places) AS b (tid, n, rank, place)
                     ORDER BY worth, n LIMIT wanted
-                )
-                SELECT
-                    b.tids, b.ns, b.worths, b.sizes, b.alone, b.total, b.some_alone, b.places, b.some_locking,
-                    coalesce(b.worths[wanted] + slack, 'infinity'), o.places, o.ranks, o.ns
-                INTO tids, ranked, worths, sizes, alone, total, some_alone, places, some_locking, cut, open, open_ranks, open_ns
-                FROM (
-                    SELECT
-                        array_agg(b.tid) AS tids, array_agg(b.n) AS ns, array_agg(b.worth) AS worths,
-                        array_agg(b.bytes) AS sizes, array_agg(b.solo) AS alone, sum(b.bytes) AS total,
-                        bool_or(b.solo) AS some_alone, array_agg(b.place) AS places,
-                        bool_or(b.locking) AS some_locking
-                    FROM best b
-                ) b
-                CROSS JOIN LATERAL (
-                    SELECT array_agg(f.place) AS places, array_agg(f.rank) AS ranks, array_agg(f.n) AS ns FROM found f
-                    WHERE f.last AND (b.ns[wanted] IS NULL OR (f.worth, f.n) < (b.worths[wanted], b.ns[wanted]))
-                ) o;
+                ) b;
+                cut := coalesce(ranks[wanted] - aged[places[wanted]] + slack, 'infinity');
                 more := array_fill(0, ARRAY[cardinality(p_lanes)]);
-                FOR i IN 1 .. coalesce(cardinality(open), 0) LOOP
+                -- Of a lane can be more if all that was read of it is among the best, and no more than there are worse ones
+                -- than its last.
+                FOR opened IN
+                    SELECT o.*, count(*) OVER () AS number
+                    FROM (
+                        SELECT b.place, max(b.rank) AS rank, (array_agg(b.n))[count(*)] AS n, wanted - max(b.nth) AS behind
+                        FROM unnest(places, ranks, ranked) WITH ORDINALITY AS b (place, rank, n, nth)
+                        GROUP BY b.place HAVING count(*) = seen[b.place]
+                    ) o
+                    WHERE o.behind > 0
+                LOOP
+                    place := opened.place;
                     IF rooms IS NOT NULL THEN
-                        room[open[i]] := room[open[i]] - reads[open[i]];
+                        room[place] := room[place] - reads[place];
                     END IF;
-                    more[open[i]] := least(wanted, 16 + 3 * reads[open[i]], room[open[i]]);
-                    seen_rank[open[i]] := open_ranks[i];
-                    seen_n[open[i]] := open_ns[i];
+                    more[place] := least(
+                        opened.behind, room[place], greatest(8, 4 + opened.behind / opened.number)
+                    );
+                    seen[place] := seen[place] + more[place];
+                    seen_rank[place] := opened.rank;
+                    seen_n[place] := opened.n;
                 END LOOP;
                 FOREACH place IN ARRAY unread LOOP
                     IF lows[place] < 'infinity' AND lows[place] - aged[place] <= cut THEN
                         more[place] := least(4 + wanted / 16, room[place]);
+                        seen[place] := more[place];
                     END IF;
                 END LOOP;
                 unread := '{}';
@@ -242,17 +242,22 @@ BEGIN
                 EXIT WHEN 0 = ALL (reads);
             END LOOP;
         END IF;
-        IF p_trials IS NOT NULL AND wanted > 1 THEN
-            -- A probe is handed out alone.
-            FOR i IN 1 .. coalesce(cardinality(ranked), 0) LOOP
-                alone[i] := alone[i] OR p_lanes[places[i]] = ANY (p_trials);
-            END LOOP;
-            some_alone := true;
-        END IF;
         IF p_budgets AND ranked IS NOT NULL THEN
             paying := p_spends OR dibs.uses_budgets(
                 p_project, ARRAY(SELECT DISTINCT p_lanes[u.place] FROM unnest(places) AS u (place))
             );
+        END IF;
+        IF wanted > 1 AND (
+            some_alone OR some_locking OR paying OR total > p_max_bytes OR rooms IS NOT NULL OR p_trials IS NOT NULL
+        ) THEN
+            -- Not all of them may go together. A probe is handed out alone.
+            SELECT
+                array_agg(coalesce(w.bytes, 0) ORDER BY b.nth),
+                array_agg(coalesce(w.solo OR p_lanes[b.place] = ANY (p_trials), false) ORDER BY b.nth)
+            INTO sizes, alone
+            FROM unnest(tids, ranked, places) WITH ORDINALITY AS b (tid, n, place, nth)
+            LEFT JOIN dibs.waiting w ON w.ctid = b.tid AND w.n + 0 = b.n;
+            some_alone := true = ANY (alone);
         END IF;
         EXIT WHEN ranked IS NULL OR (some_locking IS NOT TRUE AND NOT paying AND rooms IS NULL);
         -- Some need locks, use budgets, are of a type with slots, or bring others with them. What does not get locks or room
@@ -264,15 +269,15 @@ BEGIN
         parked := parked || admitted.parked;
         IF NOT admitted.again THEN
             SELECT array_agg(tids[c.place] ORDER BY c.nth), array_agg(ranked[c.place] ORDER BY c.nth),
-                array_agg(worths[c.place] ORDER BY c.nth), array_agg(places[c.place] ORDER BY c.nth)
-            INTO tids, ranked, worths, places
+                array_agg(ranks[c.place] ORDER BY c.nth), array_agg(places[c.place] ORDER BY c.nth)
+            INTO tids, ranked, ranks, places
             FROM unnest(admitted.chosen) WITH ORDINALITY AS c (place, nth);
             missed := ranked IS NULL AND admitted.missed AND cardinality(admitted.parked) = 0;
             some_alone := false;
             total := 0;
             IF cardinality(admitted.members) > 0 THEN
-                SELECT g.tids, g.ns, g.worths, g.places, g.groups INTO tids, ranked, worths, places, groups
-                FROM dibs.join_groups(tids, ranked, worths, places, admitted.members, admitted.leaders, aged, at) g;
+                SELECT g.tids, g.ns, g.ranks, g.places, g.groups INTO tids, ranked, ranks, places, groups
+                FROM dibs.join_groups(tids, ranked, ranks, places, admitted.members, admitted.leaders, at) g;
             END IF;
             EXIT;
         END IF;
@@ -282,16 +287,14 @@ BEGIN
         spare := 100;
         tids := NULL;
         ranked := NULL;
-        worths := NULL;
-        sizes := NULL;
-        alone := NULL;
+        ranks := NULL;
         places := NULL;
+        total := NULL;
+        some_alone := NULL;
         some_locking := NULL;
     END LOOP;
     IF cardinality(ranked) > p_limit AND groups IS NULL THEN
         ranked := ranked[1 : p_limit];
-        SELECT sum(z.size), bool_or(z.solo) INTO total, some_alone
-        FROM unnest(sizes[1 : p_limit], alone[1 : p_limit]) AS z (size, solo);
     END IF;
 
     IF ranked IS NULL THEN
@@ -350,12 +353,12 @@ BEGIN
             timeout_at = started + round(w.timeout_s * 1000000)::bigint,
             due_at = least(lease_until, started + round(w.timeout_s * 1000000)::bigint),
             updated_at = at
-        FROM unnest(tids, ranked, worths) WITH ORDINALITY AS c (tid, n, worth, place)
+        FROM unnest(tids, ranked, ranks, places) WITH ORDINALITY AS c (tid, n, rank, place, nth)
         -- Somebody may have cancelled it since the last statement. (The plain number and status would tempt a planner to
         -- use their indexes.) What is not held is in `waiting`.
         WHERE w.ctid = c.tid AND w.n + 0 = c.n AND w.status || '' = 'ready'
             AND w.status NOT IN ('claimed', 'running')
-        RETURNING w.n, w.fence, w.priority, w.ready_at, w.model, w.timeout_s, c.worth, c.place, w.ties,
+        RETURNING w.n, w.fence, w.priority, w.ready_at, w.model, w.timeout_s, c.rank - aged[c.place] AS worth, c.nth, w.ties,
             w.fence > 1 OR w.deps > 0 OR w.run_after IS NOT NULL OR w.deadline IS NOT NULL AS strange
     )
     SELECT
@@ -367,7 +370,7 @@ BEGIN
     INTO ns, fences, specs, dags, parents, priorities, effectives, created, ready, models, timeouts, body, in_dags, strange
     FROM (
         SELECT t.*, s.id, s.spec, s.dag, s.parent, s.created_at
-        FROM taken t JOIN dibs.specs s ON s.n = ANY (ARRAY[t.n]) ORDER BY t.place
+        FROM (SELECT t.* FROM taken t ORDER BY t.nth) t JOIN dibs.specs s ON s.n = ANY (ARRAY[t.n])
     ) t;
     IF ns IS NULL THEN
         -- All of them were taken away in this very moment. Ask again, with the next ones.

@@ -43,9 +43,9 @@ END $$;
 -- Put those that go with others (p_members, each with the place of the one that it goes with) behind them, into the arrays
 -- of what a claim takes. What gathers is ready from now on. `groups`: to which one each belongs.
 CREATE OR REPLACE FUNCTION dibs.join_groups(
-    p_tids tid[], p_ns bigint[], p_worths float8[], p_places integer[], p_members bigint[], p_leaders integer[],
-    p_aged float8[], p_at bigint,
-    OUT tids tid[], OUT ns bigint[], OUT worths float8[], OUT places integer[], OUT groups integer[]
+    p_tids tid[], p_ns bigint[], p_ranks float8[], p_places integer[], p_members bigint[], p_leaders integer[],
+    p_at bigint,
+    OUT tids tid[], OUT ns bigint[], OUT ranks float8[], OUT places integer[], OUT groups integer[]
 ) LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off
 AS $$
@@ -60,14 +60,14 @@ BEGIN
     END IF;
     SELECT
         array_agg(t.tid ORDER BY t.leader, t.nth), array_agg(t.n ORDER BY t.leader, t.nth),
-        array_agg(t.worth ORDER BY t.leader, t.nth), array_agg(t.place ORDER BY t.leader, t.nth),
+        array_agg(t.rank ORDER BY t.leader, t.nth), array_agg(t.place ORDER BY t.leader, t.nth),
         array_agg(t.leader ORDER BY t.leader, t.nth)
-    INTO tids, ns, worths, places, groups
+    INTO tids, ns, ranks, places, groups
     FROM (
-        SELECT l.tid, l.n, l.worth, l.place, l.leader::integer AS leader, 0::bigint AS nth
-        FROM unnest(p_tids, p_ns, p_worths, p_places) WITH ORDINALITY AS l (tid, n, worth, place, leader)
+        SELECT l.tid, l.n, l.rank, l.place, l.leader::integer AS leader, 0::bigint AS nth
+        FROM unnest(p_tids, p_ns, p_ranks, p_places) WITH ORDINALITY AS l (tid, n, rank, place, leader)
         UNION ALL
-        SELECT w.ctid, w.n, w.rank - p_aged[p_places[m.leader]], p_places[m.leader], m.leader, m.nth
+        SELECT w.ctid, w.n, w.rank, p_places[m.leader], m.leader, m.nth
         FROM unnest(p_members, p_leaders) WITH ORDINALITY AS m (n, leader, nth) JOIN dibs.waiting w ON w.n = m.n
     ) t;
 END $$;
