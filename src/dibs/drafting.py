@@ -8,25 +8,20 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import asdict, replace
 
+from dibs import kinds
 from dibs.errors import CycleDetected, DibsError, Invalid
 from dibs.model.instants import from_micros, seconds
 from dibs.model.task import Content, NewTask, Task
-from dibs.rules import budgets, coalescing, graph, locks, priority, retry, validation
-from dibs.stores.values import DagDraft, Dependency, Draft, LaneKey
+from dibs.rules import budgets, graph, validation
+from dibs.stores.values import DagDraft, Dependency, Draft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from dibs.model.retry import Retry
-
-ON_DEADLINE = ("keep", "cancel")
-MAX_ATTEMPTS = 1_000
-MIN_TIMEOUT_S = 0.01
-MAX_TIMEOUT_S = 7 * 86_400.0
+    from dibs.kinds import Kind
 
 
 class Planned:
@@ -43,16 +38,6 @@ MANY = 300
 """Tasks from which on it pays to draft some while others are on their way."""
 
 
-class _Frame(Struct, frozen=True):
-    """Everything about a task that tasks of one kind share, checked once. `task` is copied, never handed out."""
-
-    task: Task
-    lane: LaneKey
-    fallback_lane: LaneKey | None
-    window_s: float = 0.0
-
-
-_frames: dict[tuple[Any, ...], _Frame] = {}
 _DEFAULTS = {**asdict(NewTask("")), "type": None}
 
 
@@ -112,14 +97,14 @@ def drafts_alone(
     last: NewTask | None = None
     for place, (spec, payload) in enumerate(zip(specs, payloads, strict=True)):
         try:
-            if last is None or not _is_like(last, spec):
-                frame = _frame(spec, project)
+            if last is None or not kinds.is_like(last, spec):
+                kind = kinds.kind_of(spec, project)
                 last = replace(spec)
-            task = _task(new_id("task"), spec, frame)
+            task = _task(new_id("task"), spec, kind)
         except DibsError as error:
             say_of_whom(error, spec, before + place, total)
             raise
-        made.append(Draft(task=task, payload=payload, lane=frame.lane, fallback_lane=frame.fallback_lane, kind=frame))
+        made.append(Draft(task=task, payload=payload, lane=kind.lane, fallback_lane=kind.fallback_lane, kind=kind))
     return made
 
 
@@ -131,25 +116,6 @@ def are_alone(specs: Sequence[NewTask | Planned]) -> TypeGuard[Sequence[NewTask]
         and spec.dag is spec.key is spec.ref is spec.run_after is spec.deadline is None
         and (spec.expects is None or not _is_open(spec.expects))
         for spec in specs
-    )
-
-
-def _is_like(last: NewTask, spec: NewTask) -> bool:
-    """Whether a task is what the last one was but for its payload, which `last` takes over. Tasks that are added
-    together mostly are, and comparing them takes a third of the time of looking their kind up."""
-    last.payload = spec.payload
-    return (
-        last == spec
-        # True equals 1, and 3.0 equals 3, but not for those who check them.
-        and last.priority is spec.priority
-        and last.boost is spec.boost
-        and last.max_attempts is spec.max_attempts
-        and last.timeout is spec.timeout
-        and last.max_cost is spec.max_cost
-        and last.max_tokens is spec.max_tokens
-        and last.max_turns is spec.max_turns
-        and last.approval is spec.approval
-        and last.coalesce_window is spec.coalesce_window
     )
 
 
@@ -268,14 +234,14 @@ def _sent(spec: NewTask, places: dict[str, str]) -> dict[str, Any]:
 
 def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: int, dag_id: str) -> Draft:
     payload = validation.json_bytes(spec.payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
-    frame = _frame(spec, project)
-    task = _task(id, spec, frame)
+    kind = kinds.kind_of(spec, project)
+    task = _task(id, spec, kind)
     if spec.ref is not None:
         task.ref = spec.ref
     if spec.run_after is not None:
         task.run_after = from_micros(validation.instant(spec.run_after, "run_after", now, durations=True))
-    elif frame.window_s:
-        task.run_after = task.gathers_until = from_micros(now + seconds(frame.window_s))
+    elif kind.window_s:
+        task.run_after = task.gathers_until = from_micros(now + seconds(kind.window_s))
     if spec.deadline is not None:
         task.deadline = from_micros(validation.instant(spec.deadline, "deadline", now, durations=True))
     named = _dag_id(spec.dag)
@@ -294,17 +260,17 @@ def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: i
     return Draft(
         task=task,
         payload=payload,
-        lane=frame.lane,
-        fallback_lane=frame.fallback_lane,
+        lane=kind.lane,
+        fallback_lane=kind.fallback_lane,
         dependencies=edges,
         body_hash=body_hash,
-        kind=frame,
+        kind=kind,
     )
 
 
-def _task(id: str, spec: NewTask, frame: _Frame) -> Task:
+def _task(id: str, spec: NewTask, kind: Kind) -> Task:
     """The task, with what its kind has and what it says in its own words."""
-    task: Task = frame.task.__copy__()  # type: ignore[attr-defined]
+    task: Task = kind.task.__copy__()  # type: ignore[attr-defined]
     task.id = id
     task.payload = spec.payload
     if spec.title is not None:
@@ -327,102 +293,6 @@ def say_of_whom(error: DibsError, spec: NewTask, place: int, total: int) -> None
         who = f"task {spec.ref!r}" if spec.ref else f"task {place + 1} of {total}"
         error.message = f"{who}: {error.message}"
         error.args = (error.message,)
-
-
-def _frame(spec: NewTask, project: str) -> _Frame:
-    """The checked common part of a task; remembered, because tasks come in kinds."""
-    kind = (
-        project,
-        spec.type,
-        # True equals 1 and would find its frame, but must be refused: so the type is part of the kind.
-        spec.priority,
-        spec.priority.__class__,
-        spec.boost,
-        spec.boost.__class__,
-        spec.on_deadline,
-        spec.requires,
-        spec.assignee,
-        spec.models,
-        spec.fallback_models,
-        spec.provider,
-        spec.max_attempts,
-        spec.max_attempts.__class__,
-        spec.retry,
-        spec.timeout,
-        spec.timeout.__class__,
-        spec.tags,
-        spec.user,
-        spec.created_by,
-        spec.max_cost,
-        spec.max_cost.__class__,
-        spec.max_tokens,
-        spec.max_tokens.__class__,
-        spec.max_turns,
-        spec.max_turns.__class__,
-        spec.locks,
-        spec.expects,
-        spec.approval,
-        spec.approval.__class__,
-        spec.coalesce_key,
-        spec.coalesce_window,
-        spec.coalesce_window.__class__,
-    )
-    try:
-        frame = _frames.get(kind)
-    except TypeError:  # a list or set among the fields
-        return _make_frame(spec, project)
-    if frame is None:
-        frame = _make_frame(spec, project)
-        if len(_frames) > 1_000:
-            _frames.clear()
-        _frames[kind] = frame
-    return frame
-
-
-def _make_frame(spec: NewTask, project: str) -> _Frame:
-    type = validation.text(spec.type, "type")
-    wanted = validation.number(spec.priority, "priority", 0, 100)
-    boost = priority.round_boost(validation.number(spec.boost, "boost", 0, 1000))
-    if spec.on_deadline not in ON_DEADLINE:
-        raise Invalid(f"on_deadline must be keep or cancel, not {spec.on_deadline!r}.", field="on_deadline")
-    requires = validation.names(spec.requires, "requires")
-    assignee = _optional(spec.assignee, "assignee")
-    models = validation.names(spec.models, "models", ordered=True)
-    fallback_models = validation.names(spec.fallback_models, "fallback_models", ordered=True)
-    provider = _optional(spec.provider, "provider")
-    fields: dict[str, Any] = {
-        "type": type,
-        "project": project,
-        "priority": wanted,
-        "boost": boost,
-        "on_deadline": spec.on_deadline,
-        "requires": requires,
-        "assignee": assignee,
-        "models": models,
-        "fallback_models": fallback_models,
-        "provider": provider,
-        "max_attempts": validation.whole(spec.max_attempts, "max_attempts", 1, MAX_ATTEMPTS),
-        "retry": _retry(spec.retry),
-        "timeout": None
-        if spec.timeout is None
-        else validation.duration_s(spec.timeout, "timeout", low=MIN_TIMEOUT_S, high=MAX_TIMEOUT_S),
-        "max_cost": None
-        if spec.max_cost is None
-        else validation.number(spec.max_cost, "max_cost", 0, budgets.MAX_COST),
-        "max_tokens": _count(spec.max_tokens, "max_tokens"),
-        "max_turns": _count(spec.max_turns, "max_turns"),
-        "locks": _locks(spec.locks),
-        "tags": validation.names(spec.tags, "tags"),
-        "user": _optional(spec.user, "user"),
-        "created_by": _optional(spec.created_by, "created_by"),
-        "expects": None if spec.expects is None else _contract(spec.expects),
-        "approval": validation.flag(spec.approval, "approval"),
-        "coalesce_key": _optional(spec.coalesce_key, "coalesce_key"),
-    }
-    defaults = {name: value for name, value in fields.items() if value not in (None, ())}
-    lane = LaneKey(project, type, assignee, requires, models, boost, provider)
-    fallback = replace(lane, models=fallback_models) if fallback_models else None
-    return _Frame(Task(id="", **defaults), lane, fallback, _window_s(spec))
 
 
 def _refs(specs: Sequence[NewTask], ids: Sequence[str]) -> dict[str, str]:
@@ -452,49 +322,11 @@ def _dag_id(dag: Any) -> str:
     return validation.text(dag if isinstance(dag, str) else getattr(dag, "id", dag), "dag")
 
 
-def _optional(value: Any, field: str) -> str | None:
-    return None if value is None else validation.text(value, field)
-
-
-def _contract(expects: Any) -> Any:
-    """What is expected of the output, if it can be checked here and now. Tasks without it do not pay for the import."""
-    from dibs import checking
-
-    return checking.accepted(expects)
-
-
 def _is_open(expects: Any) -> bool:
     """Whether a contract is completed by what its type wants, for which somebody has to look."""
     from dibs import reporting
 
     return reporting.is_open(expects)
-
-
-def _locks(value: Any) -> tuple[str, ...]:
-    names = validation.names(value, "locks")
-    if len(names) > locks.MAX_LOCKS:
-        raise Invalid(f"locks names {len(names)}; a task may need at most {locks.MAX_LOCKS}.", field="locks")
-    for name in names:
-        locks.check_name(name, "locks")
-    return names
-
-
-def _count(value: Any, field: str) -> int | None:
-    return None if value is None else validation.whole(value, field, 0, budgets.MAX_COUNT)
-
-
-def _window_s(spec: NewTask) -> float:
-    """How long a task waits for others of its group; 0 without a group."""
-    if spec.coalesce_key is None and spec.coalesce_window != coalescing.WINDOW_S:
-        raise Invalid("coalesce_window says nothing without coalesce_key; give both.", field="coalesce_window")
-    window_s = validation.duration_s(spec.coalesce_window, "coalesce_window", high=coalescing.MAX_WINDOW_S)
-    return 0.0 if spec.coalesce_key is None else window_s
-
-
-def _retry(value: Retry | str | None) -> Retry | None:
-    if value is None:
-        return None
-    return retry.parse(value) if isinstance(value, str) else retry.check(value)
 
 
 def _weigh(made: Sequence[Draft]) -> None:

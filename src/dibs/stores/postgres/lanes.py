@@ -37,10 +37,9 @@ _decode_key = msgspec.json.Decoder(LaneKey).decode
 class Served(Struct):
     """The lanes that an agent may serve, as a claim wants them.
 
-    `models`: what a task of each lane would be done with; None if none of them asks for a model. `reach`: how far to read
-    each lane.
-    `due_at`: when something in them is next due, as far as is known; `look_at`: when to find that out again, should it
-    be laborious. The rest is as in `rules.closing.Ways`.
+    `models`: what a task of each lane would be done with; None if none of them asks for a model. `reach`: how far to
+    read each lane. `due_at`: when something in them is next due, as far as is known; `look_at`: when to find that out
+    again, should it be laborious. The rest is as in `rules.closing.Ways`.
     """
 
     lanes: list[int]
