@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 from msgspec.json import encode
 from msgspec.structs import asdict, replace
 
-from dibs import kinds
 from dibs.errors import CycleDetected, DibsError, Invalid
+from dibs.kinds import is_like, kind_of
 from dibs.model.instants import from_micros, seconds
 from dibs.model.task import Content, NewTask, Task
 from dibs.rules import budgets, graph, validation
@@ -97,8 +97,8 @@ def drafts_alone(
     last: NewTask | None = None
     for place, (spec, payload) in enumerate(zip(specs, payloads, strict=True)):
         try:
-            if last is None or not kinds.is_like(last, spec):
-                kind = kinds.kind_of(spec, project)
+            if last is None or not is_like(last, spec):
+                kind = kind_of(spec, project)
                 last = replace(spec)
             task = _task(new_id("task"), spec, kind)
         except DibsError as error:
@@ -234,7 +234,7 @@ def _sent(spec: NewTask, places: dict[str, str]) -> dict[str, Any]:
 
 def _draft(id: str, spec: NewTask, refs: dict[str, str], *, project: str, now: int, dag_id: str) -> Draft:
     payload = validation.json_bytes(spec.payload, "payload", max_bytes=validation.MAX_PAYLOAD_BYTES)
-    kind = kinds.kind_of(spec, project)
+    kind = kind_of(spec, project)
     task = _task(id, spec, kind)
     if spec.ref is not None:
         task.ref = spec.ref

@@ -37,6 +37,28 @@ class Priorities(Topic):
         claims = await queue.claim("ada", limit=44)
         assert len(claims) == len(wanted) - 44
 
+    async def test_claims_in_a_row_each_get_the_best_of_what_many_lanes_have_left(self, queue: Queue) -> None:
+        """Lanes take turns at being the best, some at once, and better ones come meanwhile. Whatever a claim concludes
+        from those before it, it gets what is best now."""
+        draw = random.Random(11)
+        left: list[tuple[float, int, str]] = []
+
+        async def add(tasks: list[tuple[str, float]]) -> None:
+            for type, priority in tasks:
+                left.append((priority, len(left) + taken, type))
+            await queue.add_many([NewTask(type, priority=priority, boost=0) for type, priority in tasks])
+
+        taken = 0
+        rows = [(f"lane-{lane}", float(lane // 3 + 8 * turn)) for turn in range(4) for lane in range(21)]
+        await add([task for task in rows for _ in range(draw.choice((1, 3, 9)))])
+        for limit in (40, 40, 7, 64, 1, 40, 2, 90, 40, 33, 50):
+            claims = await queue.claim("ada", limit=limit)
+            best = sorted(left)[:limit]
+            assert [(claim.task.priority, claim.task.type) for claim in claims] == [(row[0], row[2]) for row in best]
+            taken += len(best)
+            left = sorted(left)[limit:]
+            await add([(f"lane-{draw.randrange(24)}", float(draw.randrange(40))) for _ in range(draw.randrange(5))])
+
     async def test_lower_priority_values_come_first(self, queue: Queue) -> None:
         await queue.add_many([NewTask("job", value, priority=value) for value in (50, 0, 100, 12.5, 30)])
         assert await order(queue) == [0, 12.5, 30, 50, 100]
