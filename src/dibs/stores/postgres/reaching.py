@@ -11,6 +11,7 @@ from collections import Counter
 _FEWEST = 4
 """Of a lane that gave anything lately: what comes next there says whether it may be left out."""
 _ROOM = 1.2
+"""Times as many as were taken: the next claim is not quite like the last."""
 _TELLING = 32
 """So many tasks say where the next ones are. Where claims are smaller, those of several do."""
 _LATELY = 12
@@ -39,7 +40,8 @@ class Reach:
         for place, claim in self._gave.items():
             if self._claims - claim < _LATELY:
                 found[place - 1] = min(limit, _FEWEST)
-        for part in (taken, taken[-max(_TELLING, len(taken) // 3) :]):
+        end = taken[-max(_TELLING, len(taken) // 3) :]
+        for part in (taken, end):
             for place, count in Counter(part).items():
                 guess = _FEWEST + int(_ROOM * limit * count / len(part))
                 found[place - 1] = min(limit, max(found[place - 1], guess))

@@ -209,8 +209,9 @@ BEGIN
                 ) b;
                 cut := coalesce(ranks[wanted] - aged[places[wanted]] + slack, 'infinity');
                 more := array_fill(0, ARRAY[cardinality(p_lanes)]);
-                -- Of a lane can be more if all that was read of it is among the best, and no more than there are worse ones
-                -- than its last.
+                -- A lane can still have better ones if all that was read of it is among the best: at most as many as stand
+                -- behind its last one there, and likely its part of them. (What is best comes in order, so that the last of
+                -- an array is the last of its lane.)
                 FOR opened IN
                     SELECT o.*, count(*) OVER () AS number
                     FROM (
