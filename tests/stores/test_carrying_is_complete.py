@@ -121,7 +121,7 @@ POSTGRES = {
         "agent attempts boost bytes claimed_at coalesce_key confirmed cost_usd crashes deadline deps due_at "
         "error exit_code fence gathers_until lane lease_expires_at lease_s model n note open overdue "
         "parked_on parked_since poison_pill priority progress rank ready_at reason releases renewed_at "
-        "retry_at run_after solo started_at status step_at ties timeout_at timeout_s tokens_in tokens_out "
+        "retry_at run_after solo spec_tid started_at status step_at ties timeout_at timeout_s tokens_in tokens_out "
         "turns updated_at usage weight"
     ),
 }

@@ -1,5 +1,6 @@
-"""Adding many standalone tasks that are ready at once: two COPYs. While the server takes in some rows, the next tasks
-are drafted and their rows laid out.
+"""Adding many standalone tasks that are ready at once. Their specifications go by COPY: while the server takes in some,
+the next tasks are drafted. From these the server itself makes what waits: each says where its specification lies, and
+those that will be claimed one after the other lie side by side.
 
 No lock is held that anybody waits for: only the shared one of floors, which a claimer who raises them gives up on.
 """
@@ -7,10 +8,11 @@ No lock is held that anybody waits for: only the shared one of floors, which a c
 from __future__ import annotations
 
 from asyncio import create_task, sleep, wait
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dibs.errors import DibsError
 from dibs.rules import priority
+from dibs.stores.postgres import arrays
 from dibs.stores.postgres.lanes import lane_keys
 from dibs.stores.specs import specs_of
 
@@ -23,11 +25,14 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.pool import Connection
     from dibs.stores.values import Draft, LaneKey, LateDrafts
 
+S = TypeVar("S")
+T = TypeVar("T")
+
 PORTION = 100
 """So many tasks are drafted at a time, and have consecutive numbers: the sequence of numbers has steps of this size."""
 
 _BEGIN = "SELECT * FROM dibs.begin_copy($1, $2)"
-_END = "SELECT dibs.end_copy($1, $2, $3, $4, $5, $6)"
+_END = "SELECT dibs.end_copy($1, $2, $3, $4::text::integer[], $5::text::integer[], $6, $7, $8, $9, $10, $11, $12, $13)"
 _SPECS = (
     "n",
     "id",
@@ -41,27 +46,11 @@ _SPECS = (
     "user",
     "on_deadline",
 )
-_WORK = (
-    "n",
-    "bytes",
-    "rank",
-    "priority",
-    "boost",
-    "updated_at",
-    "ready_at",
-    "lane",
-    "weight",
-    "solo",
-    "timeout_s",
-    "status",
-)
 
-# All rows go as text, of which the server puts 64 KiB at a time into the table. Of binary rows it puts a thousand, and
-# finds what it noted down about each by walking past the others. The rows of `waiting` are so short that there would be
-# as many of them: some white space, which means nothing in front of a number, makes them longer.
+# Rows go as text, of which the server puts 64 KiB at a time into the table. Of binary rows it puts a thousand, and
+# finds what it noted down about each by walking past the others.
 _NULL = "\\N"
 _ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
-_PADDING = " " * 80
 
 
 async def copy(
@@ -80,26 +69,24 @@ async def copy(
 
 
 class _Frame:
-    """The columns that tasks of one kind have in common, in the form they are sent in: the ends of their rows."""
+    """What tasks of one kind have in common: the end of their rows, and what of them waits."""
 
-    __slots__ = ("lane", "rank", "spec", "work")
+    __slots__ = ("spec", "waiting")
 
     def __init__(self, draft: Draft, numbers: Mapping[LaneKey, int], now: int) -> None:
         task, boost = draft.task, draft.lane.boost
-        self.lane = numbers[draft.lane]
-        self.rank = priority.rank(task.priority, boost, now, draft.weight, steps=0)
         fallback = None if draft.fallback_lane is None else numbers[draft.fallback_lane]
         self.spec = _columns(
             *(now, task.timeout, task.max_attempts, fallback, task.project, task.type, task.user, task.on_deadline)
         )
+        rank = priority.rank(task.priority, boost, now, draft.weight, steps=0)
         solo = task.max_attempts == 1
-        self.work = _PADDING + _columns(
-            *(self.rank, task.priority, boost, now, now, self.lane, draft.weight, solo, task.timeout, "ready")
-        )
+        self.waiting = (numbers[draft.lane], rank, task.priority, boost, draft.weight, solo, task.timeout)
+        """As `end_copy` takes it."""
 
 
 class _Filling:
-    """One attempt to fill both tables."""
+    """One attempt to add them."""
 
     def __init__(
         self, engine: Engine, lanes: Lanes, drafts: LateDrafts, snapshots: Callable[[list[Draft], int], list[Task]]
@@ -117,29 +104,23 @@ class _Filling:
         """In a transaction of its own; None if lanes changed meanwhile, or some are missing. What drafting refuses
         undoes it all."""
         self._frames: dict[int, _Frame] = {}
-        self._rows: list[str] = []
-        self._tasks: list[Task] = []
         self._refused = None
         engine = self._engine
         try:
             async with connection.transaction():
-                [(now, firsts)] = await self._meanwhile(
-                    connection.fetch(engine.text(_BEGIN), engine.at, -(-self._drafts.total // PORTION))
-                )
+                asking = connection.fetch(engine.text(_BEGIN), engine.at, -(-self._drafts.total // PORTION))
+                [(now, firsts)], _ = await _meanwhile(asking, lambda: self._drafts.make(PORTION))
                 # Lanes that are missing are better found out before the server is told of rows: it would log an error.
                 self._frames_of(self._drafts, now)
-                await self._copy(connection, "specs", _SPECS, self._specs(firsts, now))
-                await self._copy(connection, "waiting", _WORK, self._work(now))
-                frames = list(self._frames.values())
-                [[current]] = await connection.fetch(
-                    engine.text(_END),
-                    self._lanes.version,
-                    now,
-                    [frame.lane for frame in frames],
-                    [frame.rank for frame in frames],
-                    len(self._drafts),
-                    '"' + '","'.join(draft.task.id for draft in self._drafts) + '"',
+                await connection.copy_to_table(
+                    "specs",
+                    schema_name=engine.schema,
+                    columns=_SPECS,
+                    source=self._specs(firsts, now),
+                    format="text",
                 )
+                asking = connection.fetch(engine.text(_END), self._lanes.version, now, firsts, *self._waiting())
+                [[current]], tasks = await _meanwhile(asking, lambda: self._snapshots(self._drafts, now))
                 if not current:
                     raise _Outdated
         except Exception as error:
@@ -147,28 +128,11 @@ class _Filling:
             if isinstance(cause, _Outdated):
                 return None
             raise cause from None
-        return self._tasks
-
-    async def _meanwhile(self, asking: Coroutine[Any, Any, list[Any]]) -> list[Any]:
-        """Draft the first tasks while something is being asked."""
-        answer = create_task(asking)
-        await sleep(0)
-        try:
-            self._drafts.make(PORTION)
-        finally:
-            await wait([answer])
-        return answer.result()
+        return tasks
 
     def _cause_of(self, error: Exception) -> Exception:
         """The driver may wrap what was raised while rows were made for it."""
         return error if self._refused is None else self._refused
-
-    async def _copy(
-        self, connection: Connection, table: str, columns: Sequence[str], source: AsyncIterator[bytes]
-    ) -> None:
-        await connection.copy_to_table(
-            table, schema_name=self._engine.schema, columns=columns, source=source, format="text"
-        )
 
     async def _specs(self, firsts: Sequence[int], now: int) -> AsyncIterator[bytes]:
         try:
@@ -179,8 +143,6 @@ class _Filling:
                 specs = (spec.replace("\\", "\\\\") for spec in specs_of(portion))
                 for number, (draft, spec, frame) in enumerate(zip(portion, specs, frames, strict=True), first):
                     rows.append(f"{number}\t{draft.task.id}\t{spec}\t{frame.spec}")
-                    # Until the server has taken in the specifications there is time for the rows that come then.
-                    self._rows.append(f"{number}\t{len(draft.payload)}\t{frame.work}")
                 yield "".join(rows).encode()
                 # Now it leaves, and while the server is busy with it the next portion is made.
                 await sleep(0)
@@ -188,11 +150,16 @@ class _Filling:
             self._refused = error
             raise
 
-    async def _work(self, now: int) -> AsyncIterator[bytes]:
-        yield "".join(self._rows).encode()
-        await sleep(0)
-        # The server has enough to do.
-        self._tasks = self._snapshots(self._drafts, now)
+    def _waiting(self) -> tuple[Any, ...]:
+        """What the server needs to know of those that wait, beside their specifications. Frames go by lane and rank, as
+        their tasks will be claimed."""
+        drafts = self._drafts
+        frames = sorted(self._frames.items(), key=lambda item: item[1].waiting[:2])
+        places = {kind: place for place, (kind, _) in enumerate(frames, 1)}
+        sizes = arrays.of_numbers([len(draft.payload) for draft in drafts])
+        which = None if len(frames) == 1 else arrays.of_numbers([places[id(draft.kind)] for draft in drafts])
+        columns = [list(column) for column in zip(*(frame.waiting for _, frame in frames), strict=True)]
+        return sizes, which, *columns, '"' + '","'.join(draft.task.id for draft in drafts) + '"'
 
     def _frames_of(self, portion: list[Draft], now: int) -> list[_Frame]:
         """The frame of each draft. Drafts of one kind share it; their kinds live as long as the drafts."""
@@ -207,6 +174,17 @@ class _Filling:
             for kind, draft in fresh.items():
                 frames[kind] = _Frame(draft, numbers, now)
         return [frames[id(draft.kind)] for draft in portion]
+
+
+async def _meanwhile(asking: Coroutine[Any, Any, T], do: Callable[[], S]) -> tuple[T, S]:
+    """Do something while something is being asked; the answer, and what that came to."""
+    answer = create_task(asking)
+    await sleep(0)
+    try:
+        done = do()
+    finally:
+        await wait([answer])
+    return answer.result(), done
 
 
 class _Outdated(Exception):

@@ -108,7 +108,7 @@ BEGIN
     RETURN at;
 END $$;
 
--- Many standalone tasks come through COPY, between these two, in one transaction.
+-- The specifications of many standalone tasks come through COPY, between these two, in one transaction.
 
 -- Numbers for so many times a hundred tasks, of each hundred the first, and now.
 CREATE OR REPLACE FUNCTION dibs.begin_copy(p_now bigint, p_hundreds integer, OUT at bigint, OUT firsts bigint[])
@@ -118,18 +118,53 @@ BEGIN
     firsts := ARRAY (SELECT nextval('dibs.specs_n_seq') FROM generate_series(1, p_hundreds));
 END $$;
 
--- They are there, ready: tell of them. `p_items`: their ids, quoted, with commas between. Whether the lanes are as they
--- were at `p_version`; if not, it must be undone. Locks: floors (shared), from the look at them to the commit.
+-- Their specifications are there: let them wait, ready, and tell of them. `p_firsts`: as of begin_copy; `p_frame`: which
+-- frame each has (NULL: there is but one), frames by lane and rank; `p_items`: their ids, quoted, with commas between.
+-- Whether the lanes are as they were at `p_version`; if not, it must be undone.
+-- Locks: floors (shared), from the look at them to the commit.
 CREATE OR REPLACE FUNCTION dibs.end_copy(
-    p_version bigint, p_at bigint, p_lanes integer[], p_ranks float8[], p_count integer, p_items text
-) RETURNS boolean LANGUAGE plpgsql AS $$
+    p_version bigint, p_at bigint, p_firsts bigint[], p_bytes integer[], p_frame integer[],
+    f_lane integer[], f_rank float8[], f_priority float8[], f_boost float8[], f_weight integer[], f_solo boolean[],
+    f_timeout float8[], p_items text
+) RETURNS boolean LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+AS $$
 BEGIN
+    IF p_frame IS NULL THEN
+        INSERT INTO dibs.waiting (
+            n, spec_tid, bytes, rank, priority, boost, updated_at, ready_at, lane, weight, solo, timeout_s, status
+        )
+        SELECT
+            s.n, s.ctid, p_bytes[100 * (h.nth - 1) + s.n - h.first + 1], f_rank[1], f_priority[1], f_boost[1], p_at, p_at,
+            f_lane[1], f_weight[1], f_solo[1], f_timeout[1], 'ready'
+        FROM unnest(p_firsts) WITH ORDINALITY AS h (first, nth)
+        JOIN dibs.specs s ON s.n >= h.first AND s.n < h.first + 100;
+    ELSE
+        -- In the order in which they will be claimed: what one claim takes then lies on few pages.
+        INSERT INTO dibs.waiting (
+            n, spec_tid, bytes, rank, priority, boost, updated_at, ready_at, lane, weight, solo, timeout_s, status
+        )
+        SELECT
+            d.n, d.spec_tid, p_bytes[d.place], f_rank[d.frame], f_priority[d.frame], f_boost[d.frame], p_at, p_at,
+            f_lane[d.frame], f_weight[d.frame], f_solo[d.frame], f_timeout[d.frame], 'ready'
+        FROM (
+            SELECT d.*, p_frame[d.place] AS frame
+            FROM (
+                SELECT s.n, s.ctid AS spec_tid, 100 * (h.nth - 1) + s.n - h.first + 1 AS place
+                FROM unnest(p_firsts) WITH ORDINALITY AS h (first, nth)
+                JOIN dibs.specs s ON s.n >= h.first AND s.n < h.first + 100
+            ) d
+            ORDER BY frame, d.n
+        ) d;
+    END IF;
     PERFORM dibs.hold_floors();
     IF (SELECT value::bigint FROM dibs.meta WHERE name = 'lanes') <> p_version THEN
         RETURN false;
     END IF;
-    PERFORM dibs.note_lows(p_lanes, p_ranks);
-    INSERT INTO dibs.outbox (at, count, body)
-    VALUES (p_at, 2 * p_count, '[[["task.added","task.ready"],' || p_at || ',null,null,[' || p_items || ']]]');
+    PERFORM dibs.note_lows(f_lane, f_rank);
+    INSERT INTO dibs.outbox (at, count, body) VALUES (
+        p_at, 2 * cardinality(p_bytes),
+        '[[["task.added","task.ready"],' || p_at || ',null,null,[' || p_items || ']]]'
+    );
     RETURN true;
 END $$;

@@ -360,7 +360,7 @@ BEGIN
         WHERE w.ctid = c.tid AND w.n + 0 = c.n AND w.status || '' = 'ready'
             AND w.status NOT IN ('claimed', 'running')
         RETURNING w.n, w.fence, w.priority, w.ready_at, w.model, w.timeout_s, c.rank - aged[c.place] AS worth, c.nth, w.ties,
-            w.fence > 1 OR w.deps > 0 OR w.run_after IS NOT NULL OR w.deadline IS NOT NULL AS strange
+            w.spec_tid, w.fence > 1 OR w.deps > 0 OR w.run_after IS NOT NULL OR w.deadline IS NOT NULL AS strange
     )
     SELECT
         array_agg(t.n), array_agg(t.fence), '[' || string_agg(t.spec, ',') || ']', array_agg(t.dag), array_agg(t.parent),
@@ -370,8 +370,13 @@ BEGIN
         array_agg(t.dag) FILTER (WHERE t.ties & 2 > 0), array_agg(t.n) FILTER (WHERE t.strange)
     INTO ns, fences, specs, dags, parents, priorities, effectives, created, ready, models, timeouts, body, in_dags, strange
     FROM (
-        SELECT t.*, s.id, s.spec, s.dag, s.parent, s.created_at
-        FROM (SELECT t.* FROM taken t ORDER BY t.nth) t JOIN dibs.specs s ON s.n = ANY (ARRAY[t.n])
+        SELECT
+            t.*, coalesce(s.id, x.id) AS id, coalesce(s.spec, x.spec) AS spec, coalesce(s.dag, x.dag) AS dag,
+            coalesce(s.parent, x.parent) AS parent, coalesce(s.created_at, x.created_at) AS created_at
+        FROM (SELECT t.* FROM taken t ORDER BY t.nth) t
+        -- What lies where the task says may be another's by now, or nothing.
+        LEFT JOIN dibs.specs s ON s.ctid = t.spec_tid AND s.n + 0 = t.n
+        LEFT JOIN dibs.specs x ON x.n = ANY (ARRAY[CASE WHEN s.n IS NULL THEN t.n END])
     ) t;
     IF ns IS NULL THEN
         -- All of them were taken away in this very moment. Ask again, with the next ones.
