@@ -27,9 +27,9 @@ import sys, threading, dibs
 def agent(number):
     with dibs.connect_sync(sys.argv[1]) as queue:
         ready.wait()
-        for claim in queue.claim(f"agent-{sys.argv[2]}-{number}", lease=600):
-            print(claim.task.id, flush=True)
+        claims.extend(queue.claim(f"agent-{sys.argv[2]}-{number}", lease=600))
 
+claims = []
 ready = threading.Barrier(5)
 agents = [threading.Thread(target=agent, args=(number,)) for number in range(4)]
 for each in agents:
@@ -39,6 +39,8 @@ sys.stdin.readline()
 ready.wait()
 for each in agents:
     each.join()
+# What several threads print at once may come out on one line.
+print(*(claim.task.id for claim in claims), flush=True)
 """
 
 
