@@ -128,6 +128,7 @@ CREATE OR REPLACE FUNCTION dibs.end_copy(
     f_timeout float8[], p_items text
 ) RETURNS boolean LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_bitmapscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET jit = off SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     IF p_frame IS NULL THEN
