@@ -74,3 +74,17 @@ def test_a_specification_that_lies_elsewhere_is_found(postgres_url: str) -> None
             await check_claims(queue)
 
     asyncio.run(story())
+
+
+def test_what_is_called_often_is_never_compiled(postgres_url: str) -> None:
+    """Where tables are long a server thinks its plans worth compiling, at every call: adds took three times as long."""
+
+    async def story() -> None:
+        async with filled(postgres_url) as (_, engine):
+            found = await engine.fetch(
+                "SELECT proname::text FROM pg_proc WHERE 'jit=off' = ANY (proconfig) AND pronamespace ="
+                " (SELECT relnamespace FROM pg_class WHERE oid = 'dibs.work'::regclass)"
+            )
+            assert {"claim", "settle", "end_copy"} <= {name for (name,) in found}
+
+    asyncio.run(story())
