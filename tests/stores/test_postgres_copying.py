@@ -77,7 +77,7 @@ def test_a_specification_that_lies_elsewhere_is_found(postgres_url: str) -> None
 
 
 def test_what_is_called_often_is_never_compiled(postgres_url: str) -> None:
-    """Where tables are long a server thinks its plans worth compiling, at every call: adds took three times as long."""
+    """Where tables are long a server thinks its plans worth compiling, at every call: adds fell to half their speed."""
 
     async def story() -> None:
         async with filled(postgres_url) as (_, engine):
