@@ -16,7 +16,7 @@ from dibs.errors import Denied, Unavailable
 from dibs.model.ids import new_id
 from dibs.model.role import Role
 from dibs.server.callers import Caller
-from dibs.server.lobby import Lobby
+from dibs.server.lobby import Lobby, Waiting
 from dibs.server.newsroom import Newsroom
 from dibs.server.settings import Settings
 from dibs.testing import FakeClock
@@ -397,6 +397,27 @@ async def test_no_more_wait_than_may() -> None:
         assert (refused["status"], refused["code"]) == (429, "too_many_waiting")
         assert await second.ask("/v1/claims", {"agent": "second"}) == {"claims": []}
         await asyncio.gather(first.close(), second.close())
+
+
+@pytest.mark.timeout(20)
+@in_loop
+async def test_who_has_come_and_been_answered_before_anybody_looked_keeps_nobody_busy() -> None:
+    async with dibs.connect("memory:") as queue:
+        lobby = Lobby(Newsroom(queue.store), max_waiting=2)
+        late = Waiting(queue, {"agent": "bob"}, deadline=0.0)
+        # Something was committed since it asked, so it is to be asked first; but its time is over already.
+        late.asked_at = 0.0
+        late.over()
+        lobby._enter(late, seen=0, due_in=None)
+        # Nothing of this store ever suspends: who has nothing to do must, or nobody gets on until the test is ended.
+        await asyncio.sleep(0.05)
+        assert lobby._steward is not None
+        lobby._leave(late)
+        waiting = asyncio.ensure_future(lobby.claim(queue, {"agent": "ada"}, SOON_S))
+        await waits(lobby, 1)
+        task = await queue.add("a")
+        claims, _ = await waiting
+        assert [claim.task.id for claim in claims] == [task.id]
 
 
 @in_loop

@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 from urllib.request import urlopen
 
 import pytest
@@ -21,6 +22,7 @@ from dibs.cli import wording
 from dibs.demo import landing_page, ledger, look
 from dibs.demo.fleet import Fleet, Member
 from dibs.demo.scene import Scene, happening
+from dibs.demo.serving import go_on
 from dibs.demo.show import CAST, UNDERSTUDY, Play
 from dibs.demo.summary import summarize
 from dibs.demo.view import View, picture
@@ -244,3 +246,19 @@ def test_with_its_dashboard_agents_go_on_working_until_it_is_stopped(tmp_path: P
     finally:
         process.kill()
         process.communicate()
+
+
+def test_a_graph_that_was_being_added_when_the_demo_stops_is_cancelled_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    with connect_sync("memory:") as queue:
+        add_dag, added = queue.add_dag, []
+
+        def interrupted(*args: Any, **options: Any) -> Any:
+            added.append(add_dag(*args, **options))
+            if len(added) == 1:
+                raise KeyboardInterrupt
+            return added[-1]
+
+        monkeypatch.setattr(queue, "add_dag", interrupted)
+        go_on(queue, cast("Fleet", SimpleNamespace(lost=list)), "x.")
+        assert [dag.status for dag in queue.dags().items] == ["cancelled"]
+        assert added[0].id == added[-1].id

@@ -80,25 +80,27 @@ class Server:
 
 def go_on(queue: SyncQueue, fleet: Fleet, prefix: str, *, plays: int | None = None) -> None:
     """Play one encore after the other, until interrupted (or so many were begun). What is not done then is cancelled:
-    nobody would do it any more."""
+    nobody would do it any more. If adding one was interrupted, it is added again, which is the same, and cancelled."""
     queue.set_budget("type:" + prefix + "code", 25, window="day")
-    begun: list[str] = []
+    begun: dict[str, str] = {}
     number = 1
+
+    def begin(title: str) -> str:
+        return queue.add_dag(title, encore(prefix), created_by="orchestrator", key=prefix + title).id
+
     try:
         while plays is None or number <= plays:
-            begun = [id for id in begun if queue.get_dag(id).status in _OPEN]
+            begun = {title: id for title, id in begun.items() if queue.get_dag(id).status in _OPEN}
             if len(begun) < MOST_OPEN and not fleet.lost():
-                begun.append(queue.add_dag(_title(number), encore(prefix), created_by="orchestrator").id)
                 number += 1
+                title = f"{landing_page.TITLE}, revision {number}"
+                begun[title] = ""
+                begun[title] = begin(title)
             if plays is None:
                 time.sleep(PAUSE_S)
     except KeyboardInterrupt:
-        for id in begun:
-            queue.cancel(id, reason="the demo was stopped")
-
-
-def _title(number: int) -> str:
-    return f"{landing_page.TITLE}, revision {number + 1}"
+        for title, id in begun.items():
+            queue.cancel(id or begin(title), reason="the demo was stopped")
 
 
 def encore(prefix: str = "") -> list[NewTask]:

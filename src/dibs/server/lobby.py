@@ -165,8 +165,8 @@ class Lobby:
             self._last_seq = None
 
     async def _until_news(self) -> bool:
-        """Whether anybody should ask: something was committed, something is due, or somebody has just come."""
-        if any(waiting.asked_at == 0.0 for waiting in self._everybody()):
+        """Whether anybody should ask: something was committed, something is due, or one who came has no answer yet."""
+        if any(waiting.asked_at == 0.0 and not waiting.future.done() for waiting in self._everybody()):
             return True
         timeout_s = min(max(self._due_at - monotonic(), 0), EVERY_S)
         news = asyncio.ensure_future(self._newsroom.wait(self._seen, timeout_s))

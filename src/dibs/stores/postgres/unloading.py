@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from dibs.stores.postgres.pool import Connection
     from dibs.stores.values import LaneKey
 
+_FREE_KEY = "UPDATE dibs.dags SET key = NULL WHERE project = $1 AND key = $2 AND status NOT IN ('cancelled', 'failed')"
 _HOMES = (
     *("specs", "work", "ended", "submitted", "attempts", "keys", "journal", "questions", "artifacts", "needs"),
     "reserves",
@@ -136,8 +137,7 @@ async def _take_out(engine: Engine, connection: Connection, ids: list[str]) -> l
 async def _put_dag(engine: Engine, connection: Connection, dag: CarriedDag) -> None:
     if dag.key is not None and dag.status not in ("cancelled", "failed"):
         # Whose key it was has lost it meanwhile; that comes with what happened to him.
-        text = "UPDATE dibs.dags SET key = NULL WHERE project = $1 AND key = $2 AND id <> $3"
-        await connection.execute(engine.text(text), dag.project, dag.key, dag.id)
+        await connection.execute(engine.text(_FREE_KEY), dag.project, dag.key)
     values = {name: getattr(dag, name) for name in CarriedDag.__struct_fields__}
     values |= {"drafted": as_json(dag.drafted), "closing": False, "requested": dag.status == "cancelled"}
     await connection.execute(engine.text("DELETE FROM dibs.dags WHERE id = $1"), dag.id)

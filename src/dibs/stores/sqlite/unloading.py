@@ -53,7 +53,7 @@ WHERE n = ?1
 _ADD_DAG = f"INSERT OR REPLACE INTO dags ({', '.join(DAG_COLUMNS)}) VALUES ({', '.join('?' * len(DAG_COLUMNS))})"  # noqa: S608
 # Whose key it was has lost it meanwhile; that comes with what happened to him.
 _FREE_KEY = "UPDATE tasks SET key = NULL WHERE project = ? AND key = ? AND status NOT IN ('cancelled', 'dead_lettered')"
-_FREE_DAG_KEY = "UPDATE dags SET key = NULL WHERE project = ? AND key = ? AND id <> ?"
+_FREE_DAG_KEY = "UPDATE dags SET key = NULL WHERE project = ? AND key = ? AND status NOT IN ('cancelled', 'failed')"
 _DROP_DAGS = f"""
 DELETE FROM dags WHERE id IN ({NUMBERS}) AND NOT EXISTS (SELECT 1 FROM tasks WHERE dag = dags.id)
 """  # noqa: S608
@@ -98,7 +98,7 @@ def _take_out(tx: Transaction, ids: Sequence[str]) -> list[str]:
 
 def _put_dag(tx: Transaction, dag: CarriedDag) -> None:
     if dag.key is not None and dag.status not in ("cancelled", "failed"):
-        tx.run(_FREE_DAG_KEY, (dag.project, dag.key, dag.id))
+        tx.run(_FREE_DAG_KEY, (dag.project, dag.key))
     values = {name: getattr(dag, name) for name in CarriedDag.__struct_fields__}
     values |= {
         "drafted": encode(dag.drafted).decode(),
