@@ -10,7 +10,8 @@ import os
 import shutil
 import subprocess
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+# The first draws pages only, no window around them, and takes half the time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE_S = 600
 
 
@@ -37,12 +38,18 @@ def install() -> str | None:
     if shutil.which("apt-get") is None or os.geteuid() != 0:
         return "it is not installed, and only root can install it here (apt-get install chromium)"
     print("== installing Chromium for the tests of the dashboard (apt-get)")
+    packages = ("chromium-headless-shell", "chromium")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "timeout": PATIENCE_S, "check": False}
     env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     try:
-        for command in (["update", "-q"], ["install", "-y", "-q", "--no-install-recommends", "chromium"]):
-            if subprocess.run(["apt-get", *command], env=env, **quiet).returncode:  # type: ignore[call-overload]
-                return f"apt-get {command[0]} failed"
+        if subprocess.run(["apt-get", "update", "-q"], env=env, **quiet).returncode:  # type: ignore[call-overload]
+            return "apt-get update failed"
+        for package in packages:
+            command = ["apt-get", "install", "-y", "-q", "--no-install-recommends", package]
+            if subprocess.run(command, env=env, **quiet).returncode == 0:  # type: ignore[call-overload]
+                break
+        else:
+            return "apt-get install failed"
     except (OSError, subprocess.SubprocessError) as error:
         return f"apt-get failed: {error}"
     return None if find() else "what apt-get installed does not start"

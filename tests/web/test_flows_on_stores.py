@@ -1,4 +1,7 @@
-"""What people do every day, on each kind of store that a team shares: the screens show and change the same there."""
+"""What people do every day, on PostgreSQL: the screens show and change the same there.
+
+On SQLite the tests of each screen do these things, and more.
+"""
 
 from __future__ import annotations
 
@@ -22,16 +25,14 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Browser, Page
 
+    from tests.servers.postgres import Schemas
     from tests.web.conftest import Server
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
-def store_url(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    if request.param == "postgres":
-        with request.getfixturevalue("postgres_schemas").lend() as url:
-            yield url
-    else:
-        yield f"sqlite:{tmp_path_factory.mktemp('flows')}/work.db"
+@pytest.fixture(scope="module")
+def store_url(postgres_schemas: Schemas) -> Iterator[str]:
+    with postgres_schemas.lend() as url:
+        yield url
 
 
 def test_a_question_is_answered(server: Server, page: Page) -> None:
@@ -169,16 +170,18 @@ def port_of_ones_own() -> int:
             return port
 
 
+@pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_a_server_that_is_lost_is_said_to_be_and_the_page_goes_on_by_itself(
-    browser: Browser, tmp_path: Path, store_url: str
+    browser: Browser, tmp_path: Path, store: str, store_url: str
 ) -> None:
+    url = store_url if store == "postgres" else f"sqlite:{tmp_path}/work.db"
     context = browser.new_context()
     context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     live = page.get_by_role("button", name=re.compile("^Live"))
-    with dibs.connect_sync(store_url) as queue:
+    with dibs.connect_sync(url) as queue:
         port = port_of_ones_own()
-        with up(tmp_path, store_url, port=port) as first:
+        with up(tmp_path, url, port=port) as first:
             queue.add("idle")
             token = queue.create_token("me", role="admin")
             context.add_cookies([cookie_of(first, token.secret)])
@@ -190,7 +193,7 @@ def test_a_server_that_is_lost_is_said_to_be_and_the_page_goes_on_by_itself(
         banner = page.get_by_role("alert").filter(has_text="The server does not answer")
         expect(banner).to_be_visible()
         task = queue.add("risky", {}, title="While nobody served", approval=True)
-        with up(tmp_path, store_url, port=port):
+        with up(tmp_path, url, port=port):
             # Nothing is clicked, nothing reloaded.
             expect(banner).to_have_count(0)
             expect(page.locator("[data-question]", has_text="While nobody served")).to_be_visible()
