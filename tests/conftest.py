@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import selection
 from tests.servers.quick import place
 
 if TYPE_CHECKING:
@@ -23,12 +24,17 @@ if TYPE_CHECKING:
     from tests.servers.redis import Namespaces, RedisServer
 
 USUAL_S = 120
-"""What a test may take that does not say otherwise: `timeout` in pyproject.toml."""
+"""A test whose mark allows more than this is one of the long ones."""
 
 _FOLDER = pytest.StashKey[Path]()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    selection.add_options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    selection.check_options(config)
     _bear_a_busy_machine()
     # Whoever runs us in the background of a shell has us ignore Ctrl-C, and so would every process that a test starts.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -49,7 +55,19 @@ def _bear_a_busy_machine() -> None:
     settings.load_profile("dibs")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return selection.is_left_out(collection_path, config.getoption("--topic")) or None
+
+
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Item] | None:
+    return [] if selection.is_passed_over(collector, name, obj) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if not selection.is_selected(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if selection.is_selected(item)]
     # Those that may take longest come first: in the end no worker is left with one while the others have nothing to do.
     items.sort(key=_is_short)
 

@@ -54,6 +54,8 @@ class TestRedis(StoreConformance):
 
 
 class TestRedisCluster(StoreConformance):
+    cases = "routing"
+
     @pytest.fixture(autouse=True)
     def storage(self, redis_cluster_url: str) -> None:
         self.url = redis_cluster_url

@@ -78,6 +78,7 @@ class Adding(Topic):
         ],
         ids=lambda payload: ascii(payload)[:12],
     )
+    @pytest.mark.door
     def test_payloads_come_back_exactly(self, payload: Any) -> None:
         async def check(_: Topic, queue: Queue) -> None:
             task = await queue.add("echo", payload)
@@ -97,6 +98,7 @@ class Adding(Topic):
         assert await status(queue, task) == Status.READY
         assert (await story(queue, task.id)) == ["added", "scheduled", "ready"]
 
+    @pytest.mark.door
     async def test_run_after_takes_durations_and_iso_texts(self, queue: Queue, clock: FakeClock) -> None:
         due = clock.now + timedelta(minutes=90)
         for given in ("90m", 5400, due.isoformat(), timedelta(minutes=90)):
@@ -112,6 +114,7 @@ class Adding(Topic):
         clock.advance(11)
         assert (await take(queue)).task.id == task.id
 
+    @pytest.mark.door
     async def test_many_tasks_keep_every_character_of_theirs(self, queue: Queue) -> None:
         odd = ("\\N", "\\.", "a\\", "a\tb", "a\nb", "'; --", '"', "{}", "é\u2028\U0001f600", "%s$1")
         specs = [NewTask(text, {"text": text, text: [text]}, user=text, title=text, tags=[text]) for text in odd]
@@ -124,6 +127,7 @@ class Adding(Topic):
             [claim] = await queue.claim("ada", types=[spec.type])
             assert (claim.task.id, claim.task.payload) == (task.id, spec.payload)
 
+    @pytest.mark.routing
     async def test_many_tasks_come_back_in_the_order_given(self, queue: Queue) -> None:
         tasks = await queue.add_many([NewTask("count", number) for number in range(50)])
         assert [task.payload for task in tasks] == list(range(50))
@@ -165,6 +169,8 @@ class Adding(Topic):
         assert task.ready_at == clock.now
         assert (await take(queue)).task.id == task.id
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_another_client_sees_what_was_added(self, queue: Queue, other: Queue) -> None:
         task = await queue.add("shared", {"n": 1})
         assert await other.get(task.id) == await queue.get(task.id)

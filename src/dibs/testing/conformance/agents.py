@@ -89,6 +89,7 @@ class Agents(Topic):
         assert [agent.status for agent in await queue.agents()] == ["lost", "offline"]
         assert await told(queue) == ["registered"]
 
+    @pytest.mark.door
     async def test_a_lost_agent_returns_with_a_renewal(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job")
         claim = await take(queue, lease=600)
@@ -133,6 +134,7 @@ class Agents(Topic):
         assert (ada.tasks, ada.utilisation) == ([], 0.0)
         assert await told(queue) == ["registered"]
 
+    @pytest.mark.routing
     async def test_registering_again_replaces_and_says_nothing(self, queue: Queue) -> None:
         await queue.register_agent("ada", "coder", ["git"], max_concurrent=3)
         ada = await queue.register_agent("ada", "writer")
@@ -178,6 +180,7 @@ class Agents(Topic):
         await queue.complete(first)
         assert len(await queue.claim("ada", limit=10)) == 1
 
+    @pytest.mark.door
     async def test_racing_claims_never_hold_more_than_the_agent_may(self, queue: Queue, other: Queue) -> None:
         await queue.register_agent("ada", max_concurrent=3)
         await queue.add_many([NewTask("job") for _ in range(30)])

@@ -71,6 +71,7 @@ class Artifacts(Topic):
             await put(queue, claim, made("report"))
         assert (await queue.get(task.id)).artifacts == ()
 
+    @pytest.mark.door
     async def test_an_attempt_over_its_timeout_puts_nothing(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job", timeout=5)
         claim = await take(queue)
@@ -122,6 +123,8 @@ class Artifacts(Topic):
         found = (await queue.get(claim.task.id)).artifacts
         assert (len(found), found[-1].name, found[-1].size) == (MAX_PER_TASK, "a0", 7)
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_artifacts_of_a_dag_come_in_the_order_they_were_put(self, queue: Queue) -> None:
         dag = await queue.add_dag("Dag", [NewTask("one"), NewTask("two")])
         await queue.add("one")
@@ -162,6 +165,7 @@ class Artifacts(Topic):
         assert await queue.store.kept_digests(digests) == {digests[1], digests[3]}
         assert await queue.store.kept_digests([]) == set()
 
+    @pytest.mark.door
     async def test_artifacts_go_with_their_task(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job")
         claim = await take(queue)
@@ -191,6 +195,7 @@ class Artifacts(Topic):
 
 
 class Referring(Topic):
+    @pytest.mark.door
     async def test_a_claim_carries_what_its_context_refers_to(self, queue: Queue) -> None:
         facts = await queue.add("facts")
         await finish(queue, "facts", {"answer": 42})
@@ -223,6 +228,7 @@ class Referring(Topic):
         await queue.add("job", context={"refs": [ref]})
         assert (await take(queue, "job")).context == {"refs": {ref: {"ref": ref}}}
 
+    @pytest.mark.door
     async def test_an_artifact_is_the_newest_of_its_name_in_the_dag(self, queue: Queue) -> None:
         await queue.add_dag(
             "Dag",

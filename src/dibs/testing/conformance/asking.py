@@ -45,6 +45,8 @@ class Asking(Topic):
         (found,) = (await queue.find(status="waiting")).items
         assert found.id == task.id
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_an_answer_makes_the_task_ready_and_comes_with_the_next_claim(self, queue: Queue) -> None:
         claim, question = await asked(queue)
         answered = await queue.answer(question.id, {"pick": "red"}, by="human:grace")
@@ -88,6 +90,7 @@ class Asking(Topic):
         await queue.complete(again)
         assert await queue.inbox() == []
 
+    @pytest.mark.door
     async def test_a_lost_reply_to_a_question_is_repeated_and_asks_once(self, queue: Queue) -> None:
         claim, question = await asked(queue)
         again = await queue.ask_under(claim, "Which one?")
@@ -389,6 +392,7 @@ class Asking(Topic):
         assert "Which one?" in blocker.detail
         assert blocker.help == f"answer question {question.id}: dibs answer {question.id} VALUE"
 
+    @pytest.mark.door
     async def test_another_client_answers(self, queue: Queue, other: Queue) -> None:
         _, question = await asked(queue)
         (found,) = await other.inbox()

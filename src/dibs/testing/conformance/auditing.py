@@ -23,6 +23,8 @@ WHOSE = "tok_1"
 
 
 class Auditing(Topic):
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_entries_are_read_in_their_order(self, queue: Queue, other: Queue, clock: FakeClock) -> None:
         for number in range(5):
             clock.advance(1)
@@ -42,6 +44,7 @@ class Auditing(Topic):
         verdict = await queue.verify_audit()
         assert (verdict.sound, verdict.checked, verdict.number) == (True, 6, 6)
 
+    @pytest.mark.door
     async def test_many_processes_add_to_one_chain(self, queue: Queue, other: Queue) -> None:
         await asyncio.gather(*((queue if number % 2 else other).record_act("act", str(number)) for number in range(24)))
         found = await queue.audit()

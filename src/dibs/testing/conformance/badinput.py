@@ -124,6 +124,7 @@ def _name(value: object) -> str:
 
 class BadInput(Topic):
     @pytest.mark.parametrize(("field", "options"), REFUSED, ids=_name)
+    @pytest.mark.door
     def test_an_add_that_makes_no_sense_is_refused_by_field(self, field: str, options: dict[str, Any]) -> None:
         async def check(_: Topic, queue: Queue) -> None:
             for attempt in (
@@ -159,6 +160,7 @@ class BadInput(Topic):
         ],
         ids=_name,
     )
+    @pytest.mark.door
     def test_a_claim_that_makes_no_sense_is_refused_by_field(self, field: str, options: dict[str, Any]) -> None:
         async def check(_: Topic, queue: Queue) -> None:
             await queue.add("job")
@@ -169,6 +171,7 @@ class BadInput(Topic):
 
         self.run(check)
 
+    @pytest.mark.door
     async def test_what_an_agent_reports_wrongly_is_refused_and_it_keeps_its_task(self, queue: Queue) -> None:
         await queue.add("job")
         claim = await take(queue)
@@ -189,6 +192,7 @@ class BadInput(Topic):
             assert caught.value.field == field
         await queue.complete(claim)
 
+    @pytest.mark.door
     async def test_an_output_over_the_limit_is_refused_and_the_task_stays_held(self, queue: Queue) -> None:
         await queue.add("job")
         claim = await take(queue)
@@ -197,12 +201,14 @@ class BadInput(Topic):
         assert caught.value.field == "output"
         await queue.complete(claim, "short")
 
+    @pytest.mark.door
     async def test_too_many_tasks_in_one_call_are_refused(self, queue: Queue) -> None:
         with pytest.raises(Invalid) as caught:
             await queue.add_many([NewTask("job")] * 10_001)
         assert caught.value.field == "tasks"
         assert (await queue.find()).items == []
 
+    @pytest.mark.door
     async def test_empty_dags_and_impossible_budgets_are_refused(self, queue: Queue) -> None:
         with pytest.raises(Invalid) as caught:
             await queue.add_dag("Empty", [])
@@ -211,6 +217,7 @@ class BadInput(Topic):
             await queue.add_dag("Rich", [NewTask("job")], budget=-5.0)
         assert caught.value.field == "budget"
 
+    @pytest.mark.door
     async def test_ids_that_make_no_sense_are_refused(self, queue: Queue) -> None:
         for bad in ("", "  ", "\0", "x" * 201):
             for verb in (queue.get, queue.cancel, queue.retry, queue.history, queue.why, queue.get_dag):

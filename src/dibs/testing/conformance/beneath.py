@@ -178,6 +178,7 @@ class Beneath(Topic):
         await other.add("job")
         assert await queue.store.news() != before
 
+    @pytest.mark.routing
     async def test_waiting_for_news_ends_early_with_news(self, queue: Queue, other: Queue) -> None:
         since = await queue.store.news()
         waiting = asyncio.create_task(queue.store.wait_for_news(since, 60))
@@ -190,6 +191,7 @@ class Beneath(Topic):
         async with asyncio.timeout(50):
             await queue.store.wait_for_news(await queue.store.news(), 0.05)
 
+    @pytest.mark.routing
     async def test_a_used_store_is_sound(self, queue: Queue) -> None:
         await queue.add_dag(
             "Some", [NewTask("a", ref="a"), NewTask("b", ref="b", after=["a"]), NewTask("c", after=["b"])]

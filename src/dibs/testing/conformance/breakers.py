@@ -184,6 +184,8 @@ class Breakers(Topic):
         await take(queue, "code", capabilities=["gpu"])
         assert await nothing(queue, "code", capabilities=["gpu"])
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_one_probe_only_however_many_claim(self, queue: Queue, other: Queue, clock: FakeClock) -> None:
         await opened(queue, clock)
         asking = [

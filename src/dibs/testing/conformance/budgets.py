@@ -54,6 +54,8 @@ class Budgets(Topic):
         assert (await queue.get(task.id)).max_cost == 0.4
         await sound(queue)
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_ten_of_twenty_agents_get_a_dime_of_one_dollar_and_five_more_get_what_is_added(
         self, queue: Queue
     ) -> None:
@@ -319,6 +321,7 @@ class Budgets(Topic):
         assert (await take(queue)).task.id == task.id
         await sound(queue)
 
+    @pytest.mark.door
     async def test_a_claim_asked_for_again_reserves_once(self, queue: Queue) -> None:
         await queue.set_budget("global", 1)
         await queue.add_many([NewTask("job", max_cost=0.4) for _ in range(2)])

@@ -89,6 +89,8 @@ async def _a_bit_of_everything(queue: Queue, clock: FakeClock) -> dict[str, Any]
 
 
 class Carrying(Topic):
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_what_is_carried_into_another_store_and_back_is_the_same(
         self, queue: Queue, other: Queue, clock: FakeClock
     ) -> None:
@@ -110,6 +112,8 @@ class Carrying(Topic):
         assert await other.store.check() == []
         await away.close()
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_work_goes_on_where_it_was_carried(self, queue: Queue, clock: FakeClock) -> None:
         from dibs.queue import Queue as AnotherQueue
 
@@ -135,6 +139,7 @@ class Carrying(Topic):
         assert (await events(queue, after=last))[0].seq == last + 1
         await away.close()
 
+    @pytest.mark.door
     async def test_a_store_that_is_filled_left_or_has_moved_refuses_every_change(
         self, queue: Queue, other: Queue, clock: FakeClock
     ) -> None:
@@ -181,6 +186,7 @@ class Carrying(Topic):
         await other.renew(held)
         await other.complete(held)
 
+    @pytest.mark.door
     async def test_only_a_store_that_is_filled_or_may_be_gone_back_to_takes_tasks(self, queue: Queue) -> None:
         for standing in (Standing(), Standing(state=CLOSED), Standing(state=MOVED, final=True)):
             await queue.store.stand(standing)
@@ -193,6 +199,7 @@ class Carrying(Topic):
         await queue.store.carry_in(Cargo(), standing=Standing(state=MOVED, peer="there", seq=7))
         assert (await queue.store.standing()).seq == 7
 
+    @pytest.mark.door
     async def test_whoever_opens_a_store_gives_every_claim_its_lease_anew(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job")
         claim = await take(queue, "job", lease=30)
@@ -202,6 +209,7 @@ class Carrying(Topic):
         await elapse(queue, clock, 20)
         await queue.complete(claim, "still mine")
 
+    @pytest.mark.door
     async def test_what_was_carried_is_replaced_and_forgotten(self, queue: Queue, clock: FakeClock) -> None:
         from dibs.queue import Queue as AnotherQueue
 
@@ -222,4 +230,18 @@ class Carrying(Topic):
         live = await queue.store.carry_out(0, 10, live=True)
         assert [task.id for task in live.tasks] == [again.id]
         assert (await queue.store.census()).by_status == {"cancelled": 1, "ready": 1}
+        await away.close()
+
+    async def test_a_dag_that_ended_keeps_the_key_that_another_has_now(self, queue: Queue, clock: FakeClock) -> None:
+        from dibs.queue import Queue as AnotherQueue
+
+        away = AnotherQueue(MemoryStore(clock=clock))
+        ended = await away.add_dag("ended", [NewTask("a")], key="k")
+        await away.cancel(ended.id)
+        now = await away.add_dag("now", [NewTask("a")], key="k")
+        await queue.store.stand(Standing(state=FILLING, peer="there"))
+        for dag in (ended, now):
+            await queue.store.carry_in(await away.store.carry_out_named([task.id for task in dag.tasks]))
+        carried = await queue.store.carry_out(0, 10)
+        assert {dag.title: dag.key for dag in carried.dags} == {"ended": "k", "now": "k"}
         await away.close()

@@ -43,6 +43,7 @@ class Claiming(Topic):
         await queue.start(claim)
         assert (await story(queue, task.id)).count("started") == 1
 
+    @pytest.mark.door
     async def test_nothing_ready_gives_an_empty_list(self, queue: Queue) -> None:
         assert await queue.claim("ada") == []
 
@@ -150,6 +151,8 @@ class Claiming(Topic):
         assert (await take(queue, "job")).context == context
         assert (await take(queue, "plain")).context is None
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_repeating_a_claim_id_returns_the_same_claims(self, queue: Queue) -> None:
         await queue.add_many([NewTask("job", number) for number in range(4)])
         first = await queue.claim("ada", limit=2, claim_id="once")
@@ -165,6 +168,7 @@ class Claiming(Topic):
         again = await queue.claim("ada", limit=2, claim_id="once")
         assert [claim.task.id for claim in again] == [held.task.id]
 
+    @pytest.mark.door
     async def test_an_empty_claim_may_find_something_when_repeated(self, queue: Queue) -> None:
         assert await queue.claim("ada", claim_id="early") == []
         await queue.add("job")
@@ -175,6 +179,7 @@ class Claiming(Topic):
         batches = [[claim.task.payload for claim in await queue.claim("ada", limit=3)] for _ in range(3)]
         assert batches == [[1], [2], [3]]
 
+    @pytest.mark.door
     async def test_a_waiting_claim_is_woken_by_an_add(self, queue: Queue) -> None:
         waiting = asyncio.create_task(queue.claim("ada", wait=60))
         await asyncio.sleep(0.05)
@@ -183,6 +188,8 @@ class Claiming(Topic):
             claims = await waiting
         assert [claim.task.id for claim in claims] == [task.id]
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_a_waiting_claim_is_woken_by_another_client(self, queue: Queue, other: Queue) -> None:
         waiting = asyncio.create_task(queue.claim("ada", wait=60))
         await asyncio.sleep(0.05)
@@ -191,6 +198,8 @@ class Claiming(Topic):
             claims = await waiting
         assert [claim.task.id for claim in claims] == [task.id]
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_two_clients_never_get_the_same_task(self, queue: Queue, other: Queue) -> None:
         tasks = await queue.add_many([NewTask("job") for _ in range(60)])
 

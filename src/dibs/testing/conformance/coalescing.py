@@ -60,6 +60,7 @@ class Coalescing(Topic):
 
     # Gathering
 
+    @pytest.mark.routing
     async def test_tasks_of_one_key_gather_and_are_taken_by_one_claim(self, queue: Queue, clock: FakeClock) -> None:
         first = await queue.add("note", 1, coalesce_key="room")
         clock.advance(0.02)
@@ -298,6 +299,7 @@ class Coalescing(Topic):
         again = await queue.claim("ada", limit=2, claim_id="once")
         assert [ids(claim) for claim in again] == [[tasks[2].id, tasks[4].id], [tasks[1].id, tasks[5].id]]
 
+    @pytest.mark.door
     async def test_many_claims_at_once_share_no_member(self, queue: Queue, other: Queue) -> None:
         await queue.add_many(
             [NewTask("note", coalesce_key=f"k{n % 7}", coalesce_window=0, priority=n % 5) for n in range(70)]
@@ -320,6 +322,7 @@ class Coalescing(Topic):
         assert [task.cost_usd for task in ended] == [0.5, 0, 0]
         assert [task.tokens_in for task in ended] == [7, 0, 0]
 
+    @pytest.mark.door
     async def test_a_group_is_settled_one_by_one(self, queue: Queue) -> None:
         tasks = [await member(queue, retry="immediate") for _ in range(4)]
         claim = await take(queue)
@@ -388,6 +391,7 @@ class Coalescing(Topic):
         assert settled_as(answers) == ["completed", "illegal_transition", "completed"]
         assert isinstance(answers[1], IllegalTransition)
 
+    @pytest.mark.door
     async def test_a_group_is_settled_by_id_and_fence_of_each(self, queue: Queue, clock: FakeClock) -> None:
         tasks = [await member(queue, expects={"validation": "regex", "pattern": "[0-9]+"}) for _ in range(3)]
         held = [(each.task.id, each.fence) for each in with_groups([await take(queue)])]

@@ -154,6 +154,7 @@ class Costs(Topic):
             assert caught.value.field == field
         assert await queue.history(claim.task.id) == []
 
+    @pytest.mark.door
     async def test_a_batch_is_added_up_as_one_by_one(self, queue: Queue) -> None:
         await queue.set_budget("type:job", 9.0)
         await queue.add_many([NewTask("job", number, max_attempts=2) for number in range(6)])

@@ -57,6 +57,7 @@ class Dags(Topic):
         again = await queue.add_dag("d", tasks, key="once", user="grace", created_by="human:ada")
         assert again.id == dag.id
 
+    @pytest.mark.routing
     async def test_a_dag_runs_and_completes(self, queue: Queue, clock: FakeClock) -> None:
         dag = await queue.add_dag("Two", [NewTask("a", ref="a"), NewTask("b", after=["a"])])
         clock.advance(1)
@@ -208,6 +209,7 @@ class Dags(Topic):
         await finish(queue, "a")
         assert (await queue.get_dag(dag.id)).status == DagStatus.COMPLETED
 
+    @pytest.mark.door
     async def test_a_dag_key_makes_adding_it_repeatable(self, queue: Queue) -> None:
         first = await queue.add_dag("Once", diamond(), key="page-1")
         again = await queue.add_dag("Once", diamond(), key="page-1")
@@ -235,6 +237,8 @@ class Dags(Topic):
 
         self.run(check)
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_a_large_failing_dag_is_closed_completely(self, queue: Queue) -> None:
         tasks = [NewTask("bad", ref="bad")] + [NewTask("rest", after=["bad"] if n % 2 else []) for n in range(1300)]
         dag = await queue.add_dag("Large", tasks)

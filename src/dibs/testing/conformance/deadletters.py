@@ -29,6 +29,7 @@ async def bury(queue: Queue, type: str, error: str, **options: Any) -> Task:
 
 
 class DeadLetters(Topic):
+    @pytest.mark.routing
     async def test_failures_that_are_alike_are_one_group(self, queue: Queue, clock: FakeClock) -> None:
         first = await bury(queue, "fetch", "cannot open /tmp/a1/x.txt after 3 tries", cost=0.25)
         clock.advance(60)
@@ -106,6 +107,7 @@ class DeadLetters(Topic):
             groups = await queue.dead_letters(**wanted)
             assert sum(group.count for group in groups) == len(expected), wanted
 
+    @pytest.mark.door
     async def test_ids_come_a_page_at_a_time(self, queue: Queue) -> None:
         ids = [(await bury(queue, "job", "no")).id for _ in range(5)]
         assert await queue.dead_letter_ids(limit=2) == [ids[4], ids[3]]
@@ -214,6 +216,7 @@ class DeadLetters(Topic):
             await queue.review("task_00000000000000000000000000", "kept", by="grace")
         assert (await queue.get(task.id)).reviews == ()
 
+    @pytest.mark.door
     async def test_many_are_decided_about_alike_and_each_is_answered(self, queue: Queue) -> None:
         ids = [(await bury(queue, "job", "no")).id for _ in range(3)]
         live = await queue.add("live")
@@ -238,6 +241,7 @@ class DeadLetters(Topic):
         assert await story(queue, taken.id) == ["added", "ready", "claimed", "started", "dead_lettered"]
         assert await status(queue, owner) == Status.READY
 
+    @pytest.mark.door
     async def test_more_than_one_transaction_holds_are_decided_about(self, queue: Queue) -> None:
         await queue.add_many([NewTask("job", max_attempts=2)] * 230)
         for number, claim in enumerate(await queue.claim("ada", limit=230)):

@@ -50,6 +50,7 @@ class Documents(Topic):
         assert len(await store.documents("", "note")) == 1
         assert len(await store.documents("p", "other")) == 1
 
+    @pytest.mark.door
     async def test_they_are_listed_by_name_in_portions(self, queue: Queue) -> None:
         known = ["1", "10", "2", "B", "a", "a b", "a:b", "a\tb", "b", "z", "ä", "日本", "\U0001f600"]
         for name in known[::-1]:
@@ -64,6 +65,7 @@ class Documents(Topic):
         assert await names(queue) == sorted(known[1::2])
         assert await queue.store.check() == []
 
+    @pytest.mark.door
     async def test_a_version_that_was_not_expected_changes_nothing(self, queue: Queue, clock: FakeClock) -> None:
         store = queue.store
         first = await store.write_document("p", "note", "a", b"1", 0)
@@ -102,6 +104,8 @@ class Documents(Topic):
         with pytest.raises(Conflict):
             await store.write_document("p", "note", "a", b"by one that stalled", seen)
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_of_many_that_expect_the_same_version_one_gets_through(self, queue: Queue, other: Queue) -> None:
         expected = 0
         for _ in range(4):
@@ -125,6 +129,7 @@ class Documents(Topic):
         )
         assert sorted(answers) == list(range(min(answers), min(answers) + 10))
 
+    @pytest.mark.door
     async def test_documents_are_news_but_no_events(self, queue: Queue, other: Queue) -> None:
         task = await queue.add("job")
         since, told = await other.store.news(), await events(other)

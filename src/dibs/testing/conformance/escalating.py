@@ -341,6 +341,7 @@ class Escalating(Topic):
         await queue.answer(question.id, 1)
         await sound(queue)
 
+    @pytest.mark.routing
     async def test_ladders_are_listed_replaced_and_cleared(self, queue: Queue, clock: FakeClock) -> None:
         assert await queue.escalations() == []
         dag = await queue.add_dag("One", [NewTask("job")], escalation=[{"after": 3, "do": "fail_dag"}])
@@ -369,6 +370,7 @@ class Escalating(Topic):
         with pytest.raises(KeyReused):
             await queue.add_dag("One", [NewTask("job")], key="k", escalation=[{"after": 2, "do": "notify"}])
 
+    @pytest.mark.door
     async def test_another_process_goes_by_a_ladder_at_once(self, queue: Queue, other: Queue) -> None:
         task = await add(queue)
         claim = await take(other)

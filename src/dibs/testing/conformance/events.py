@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 
 class Events(Topic):
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_numbers_are_dense_and_start_at_one(self, queue: Queue, other: Queue) -> None:
         assert await queue.store.last_seq() == 0
         await queue.add_many([NewTask("job") for _ in range(3)])
@@ -29,6 +31,7 @@ class Events(Topic):
         assert await other.store.last_seq() == seqs[-1]
         assert await events(other) == await events(queue)
 
+    @pytest.mark.door
     async def test_reading_goes_on_after_a_number(self, queue: Queue) -> None:
         await queue.add_many([NewTask("job") for _ in range(5)])
         everything = await events(queue)
@@ -72,6 +75,7 @@ class Events(Topic):
         assert (done.type, done.task_id, done.dag_id) == ("task.completed", task.id, task.dag_id)
         assert (done.data["payload"], done.data["output"]) == ({"prompt": "hi"}, ["ho"])
 
+    @pytest.mark.door
     async def test_what_is_large_is_carried_by_reference(self, queue: Queue) -> None:
         task = await queue.add("job", "p" * 100_000)
         await finish(queue, "job", "o" * 100_000)
@@ -86,6 +90,8 @@ class Events(Topic):
         cancelled = [event for event in await events(queue) if event.type == "task.cancelled"]
         assert [event.reason for event in cancelled] == ["cancelled", "dependency_failed"]
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_listening_gives_the_past_and_then_what_happens(self, queue: Queue, other: Queue) -> None:
         first = await queue.add("job")
         heard: list[Event] = []

@@ -200,6 +200,7 @@ class Graphs(Topic):
         await finish(queue, "free")
         assert (await queue.get_dag(parent.dag_id)).status == DagStatus.FAILED
 
+    @pytest.mark.routing
     async def test_edges_may_cross_dags(self, queue: Queue) -> None:
         one = await queue.add_dag("One", [NewTask("a", ref="a")])
         two = await queue.add_dag("Two", [NewTask("b", after=[one.tasks[0].id])])

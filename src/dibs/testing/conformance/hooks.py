@@ -21,6 +21,7 @@ URL = "https://ci.example.com/dibs"
 
 
 class Hooks(Topic):
+    @pytest.mark.routing
     async def test_a_hook_is_kept_as_it_was_set_and_its_secret_told_once(
         self, queue: Queue, other: Queue, clock: FakeClock
     ) -> None:
@@ -50,6 +51,7 @@ class Hooks(Topic):
         assert [hook.id for hook in await queue.hooks()] == [first.id]
         assert len(await queue.store.documents("default", "hook_state")) == 1
 
+    @pytest.mark.door
     async def test_of_many_that_add_the_same_one_does(self, queue: Queue, other: Queue) -> None:
         adding = [(queue if number % 2 else other).add_hook("ci", f"{URL}/{number}") for number in range(6)]
         answers = await asyncio.gather(*adding, return_exceptions=True)

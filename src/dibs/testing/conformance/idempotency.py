@@ -25,6 +25,7 @@ class Idempotency(Topic):
         done = await queue.add("job", {"a": 1, "b": 2}, key="k")
         assert (done.id, done.status, done.output) == (first.id, Status.COMPLETED, "out")
 
+    @pytest.mark.door
     async def test_the_same_key_with_another_body_is_refused(self, queue: Queue) -> None:
         first = await queue.add("job", 1, key="k")
         for type, payload in (("job", 2), ("other", 1)):
@@ -81,6 +82,8 @@ class Idempotency(Topic):
     async def test_tasks_without_a_key_are_never_the_same(self, queue: Queue) -> None:
         assert (await queue.add("job", 1)).id != (await queue.add("job", 1)).id
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_fifty_adds_at_once_with_one_key_make_one_task(self, queue: Queue, other: Queue) -> None:
         answers = await asyncio.gather(*[(queue, other)[n % 2].add("job", {"n": 1}, key="k") for n in range(50)])
         assert len({task.id for task in answers}) == 1

@@ -30,6 +30,8 @@ class Journal(Topic):
         assert (await take(queue)).checkpoint == {"page": 2}
         assert [entry.kind for entry in await queue.journal(claim.task.id)] == ["checkpoint"]
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_a_step_is_written_once(self, queue: Queue) -> None:
         await queue.add("job")
         claim = await take(queue)
@@ -57,6 +59,7 @@ class Journal(Topic):
         with pytest.raises(LeaseLost):
             await queue.record(claim, [step("c", b"3")])
 
+    @pytest.mark.door
     async def test_log_lines_keep_their_order_and_the_last_thousand(self, queue: Queue) -> None:
         await queue.add("job")
         claim = await take(queue)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from dibs.model.task import NewTask
 from dibs.rules.large import LARGE_BYTES
 from dibs.stores.values import ClaimRequest
@@ -18,6 +20,8 @@ LARGE = AT_MOST + "x"
 
 
 class Large(Topic):
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_a_large_payload_is_claimed_and_got_as_it_was_added(self, queue: Queue) -> None:
         alone = await queue.add("alone", {"text": LARGE})
         [first, _] = await queue.add_many([NewTask("many", [LARGE]), NewTask("many", 1)])
@@ -32,6 +36,7 @@ class Large(Topic):
         assert (await take(queue, "root")).task.payload == LARGE
         assert (await queue.get(dag.tasks[1].id)).payload == LARGE
 
+    @pytest.mark.door
     async def test_a_large_output_is_got_waited_for_and_handed_on_as_it_was(self, queue: Queue) -> None:
         task = await queue.add("job")
         child = await queue.add("next", after=[task], context={"refs": [f"task:{task.id}:output"]})
@@ -45,6 +50,7 @@ class Large(Topic):
         again = await queue.complete(claim, {"text": LARGE})
         assert (again.task_id, again.outcome) == (task.id, "completed")
 
+    @pytest.mark.door
     async def test_lists_name_large_values_and_carry_all_others(self, queue: Queue) -> None:
         for asked, made in ((AT_MOST, LARGE), (LARGE, AT_MOST), (1, 2)):
             await queue.add("job", asked)
@@ -98,6 +104,7 @@ class Large(Topic):
         assert (await queue.review(task.id, "retried", by="ada", payload=2)).payload == 2
         assert (await queue.find()).items[0].payload == 2
 
+    @pytest.mark.door
     async def test_a_claim_is_bounded_by_what_its_payloads_have_together(self, queue: Queue) -> None:
         await queue.add_many([NewTask("job", LARGE) for _ in range(4)])
         claimed = await queue.store.claim(ClaimRequest(agent="ada", limit=4, max_bytes=3 * LARGE_BYTES))

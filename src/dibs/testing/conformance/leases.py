@@ -66,6 +66,7 @@ class Leases(Topic):
         await queue.complete(claim, "late")
         assert (await queue.get(claim.task.id)).output == "late"
 
+    @pytest.mark.door
     async def test_whoever_lost_the_task_can_do_nothing_more_with_it(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job")
         lost = await take(queue, lease=10)
@@ -95,6 +96,7 @@ class Leases(Topic):
         with pytest.raises(LeaseLost):
             await queue.renew((claim.task.id, 9))
 
+    @pytest.mark.door
     async def test_a_lost_lease_names_the_fence(self, queue: Queue) -> None:
         await queue.add("job")
         claim = await take(queue)
@@ -108,6 +110,7 @@ class Leases(Topic):
             with pytest.raises(NotFound):
                 await attempt(("task_00000000000000000000000000", 1))
 
+    @pytest.mark.routing
     async def test_an_expired_lease_with_a_confirmed_start_is_a_crash(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job")
         claim = await take(queue, lease=10)

@@ -141,6 +141,7 @@ class Locks(Topic):
         assert (await take(queue)).task.id == first.id
         await sound(queue)
 
+    @pytest.mark.routing
     async def test_several_locks_are_had_together_or_not_at_all(self, queue: Queue) -> None:
         both = await queue.add("job", locks=["b", "a"], priority=60)
         one = await queue.add("job", locks=["b"])
@@ -284,6 +285,7 @@ class Locks(Topic):
         assert len(await queue.claim("ada", limit=10)) == 1
         await sound(queue)
 
+    @pytest.mark.door
     async def test_many_who_race_for_a_lock_never_hold_it_together(self, queue: Queue, other: Queue) -> None:
         await queue.add_many(
             [NewTask("job", locks=["repo"] if number % 2 else ["repo", "site"]) for number in range(20)]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 class Logins(Topic):
+    @pytest.mark.door
     async def test_a_code_is_given_with_what_it_allows_and_when_it_ends(self, queue: Queue, clock: FakeClock) -> None:
         login = await queue.create_login("ada", role="viewer", valid="5m")
         assert logins.is_code(login.code)
@@ -62,6 +63,7 @@ class Logins(Topic):
                 await alice.create_login()
             assert (await bob.create_login()).role == "admin"
 
+    @pytest.mark.door
     async def test_what_cannot_be_is_refused_by_its_name(self, queue: Queue) -> None:
         for field, value in (("name", ""), ("role", "root"), ("valid", "2d"), ("lasts", 0)):
             with pytest.raises(Invalid) as refused:

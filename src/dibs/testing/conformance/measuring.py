@@ -22,6 +22,8 @@ class Measuring(Topic):
         for by in ("type", "agent", "model", "day"):
             assert await queue.metrics(by) == []
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_types_count_what_was_created_and_how_it_ended(self, queue: Queue) -> None:
         await queue.add_many([NewTask("a"), NewTask("a"), NewTask("a"), NewTask("b"), NewTask("b")])
         await finish(queue, "a")
@@ -67,6 +69,7 @@ class Measuring(Topic):
         assert (today.name, today.created, today.completed) == (began.date().isoformat(), 2, 0)
         assert (tomorrow.name, tomorrow.created, tomorrow.completed) == (clock.now.date().isoformat(), 0, 1)
 
+    @pytest.mark.door
     async def test_waiting_is_from_ready_to_the_first_start_and_running_from_there_to_the_end(
         self, queue: Queue, clock: FakeClock
     ) -> None:
@@ -127,6 +130,7 @@ class Measuring(Topic):
         assert (one.held, one.renewal_delay_s) == (0, None)
         assert [each.held for each in await queue.metrics("day")] == [None]
 
+    @pytest.mark.door
     async def test_usage_is_added_up_and_what_has_no_price_is_counted(self, queue: Queue) -> None:
         await queue.add_many([NewTask("job") for _ in range(4)])
         for told in (

@@ -27,6 +27,7 @@ def ended(claim: Claim, outcome: str, **options: Any) -> Ended:
 
 
 class Outcomes(Topic):
+    @pytest.mark.door
     async def test_each_ends_in_its_own_way(self, queue: Queue) -> None:
         done, failed, given_back, lost = await taken(queue, 4)
         answers = await queue.settle_outcomes(
@@ -44,6 +45,7 @@ class Outcomes(Topic):
         assert (await queue.get(failed.task.id)).exit_code == 3
         assert await status(queue, lost.task) == Status.RUNNING
 
+    @pytest.mark.door
     async def test_saying_it_again_is_answered_the_same(self, queue: Queue) -> None:
         claims = await taken(queue, 2)
         said = [ended(claims[0], "completed", output=1), ended(claims[1], "failed", error="boom")]
@@ -53,12 +55,14 @@ class Outcomes(Topic):
         assert isinstance(other, DibsError)
         assert other.code == "illegal_transition"
 
+    @pytest.mark.door
     async def test_claims_that_are_at_hand_need_not_be_looked_up(self, queue: Queue) -> None:
         claims = await taken(queue, 3)
         known = {(claim.task.id, claim.fence): claim for claim in claims}
         answers = await queue.settle_outcomes([ended(claim, "completed") for claim in claims], known=known)
         assert [getattr(answer, "status", None) for answer in answers] == ["completed"] * 3
 
+    @pytest.mark.door
     async def test_what_is_wrong_with_one_does_not_harm_the_others(self, queue: Queue) -> None:
         claims = await taken(queue, 7)
         answers = await queue.settle_outcomes(
@@ -77,6 +81,7 @@ class Outcomes(Topic):
         assert await status(queue, claims[6].task) == Status.COMPLETED
         assert {(await queue.get(claim.task.id)).status for claim in claims[:6]} == {Status.RUNNING}
 
+    @pytest.mark.door
     async def test_an_output_that_is_not_what_was_expected_is_rejected(self, queue: Queue) -> None:
         expects = {"validation": "regex", "pattern": "^yes"}
         good, bad = await taken(queue, 2, expects=expects)
@@ -85,6 +90,7 @@ class Outcomes(Topic):
         )
         assert [getattr(answer, "outcome", None) for answer in answers] == ["completed", "rejected"]
 
+    @pytest.mark.door
     async def test_no_more_than_a_thousand_are_taken_at_once(self, queue: Queue) -> None:
         with pytest.raises(Invalid) as refused:
             await queue.settle_outcomes([Ended(task_id="task_x", fence=1, outcome="completed")] * 1_001)

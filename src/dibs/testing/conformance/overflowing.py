@@ -50,6 +50,7 @@ async def marked(queue: Queue, task_id: str) -> list[str]:
 
 
 class Overflowing(Topic):
+    @pytest.mark.door
     async def test_payloads_and_outputs_elsewhere_are_as_they_were_handed_in(self, queue: Queue) -> None:
         queue = at(queue)
         alone = await queue.add("job", {"text": LARGE})
@@ -131,6 +132,7 @@ class Overflowing(Topic):
         await away.cancel(task.id)
         assert (await away.retry(task.id)).payload == named
 
+    @pytest.mark.door
     async def test_a_task_whose_values_cannot_be_read_says_what_to_do_and_stays_as_it_is(self, queue: Queue) -> None:
         here = at(queue)
         task = await here.add("job")
@@ -143,6 +145,7 @@ class Overflowing(Topic):
         assert "DIBS_ARTIFACTS" in caught.value.message
         assert (await here.get(task.id)).output == LARGE
 
+    @pytest.mark.door
     async def test_a_claim_that_cannot_be_read_goes_back_for_a_while_and_others_are_handed_out(
         self, queue: Queue, clock: FakeClock
     ) -> None:
@@ -188,6 +191,7 @@ class Overflowing(Topic):
         known = await there.get(task.id)
         assert (known.status, known.output) == (Status.COMPLETED, LARGE)
 
+    @pytest.mark.door
     async def test_what_cannot_be_put_elsewhere_is_kept_by_the_store(self, queue: Queue) -> None:
         away = at(queue, NOWHERE)
         task = await away.add("job", LARGE)
@@ -201,6 +205,7 @@ class Overflowing(Topic):
             task = await at(queue, f"file:{folder}?max_bytes=100000").add("job", LARGE)
             assert (await queue.get(task.id)).payload == LARGE
 
+    @pytest.mark.door
     async def test_a_sweep_is_told_what_tasks_refer_to_until_they_are_pruned(
         self, queue: Queue, clock: FakeClock
     ) -> None:

@@ -30,6 +30,7 @@ class Overseeing(Topic):
         )
         assert (seen.tasks, seen.agents) == ({"ready": 0, "held": 0}, 0)
 
+    @pytest.mark.door
     async def test_the_overview_says_what_needs_somebody(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("asking", approval=True)
         await queue.add("dead")
@@ -52,6 +53,7 @@ class Overseeing(Topic):
         await queue.renew(slow)
         assert (await queue.overview()).stalled == []
 
+    @pytest.mark.routing
     async def test_the_pace_is_that_of_the_last_hour(self, queue: Queue, clock: FakeClock) -> None:
         await queue.set_budget("global", 10)
         clock.advance(DAY_S - clock() // 1_000_000 % DAY_S + 60)
@@ -69,6 +71,7 @@ class Overseeing(Topic):
         assert (pace.scope, pace.limit_usd, pace.left_usd) == ("global", 10, 6.5)
         assert pace.cap_in_s == pytest.approx(13 * 3600)
 
+    @pytest.mark.door
     async def test_costs_are_added_up_by_day(self, queue: Queue, clock: FakeClock) -> None:
         clock.advance(1.5 * DAY_S - clock() // 1_000_000 % DAY_S)
         dag = await queue.add_dag("One", [NewTask("code", ref="a"), NewTask("test", ref="b")])
@@ -188,6 +191,7 @@ class Overseeing(Topic):
         with pytest.raises(NotFound):
             await queue.dag_attempts("dag_nobody")
 
+    @pytest.mark.door
     async def test_recent_events_come_last_first(self, queue: Queue) -> None:
         first = await queue.add("a")
         second = await queue.add("a")

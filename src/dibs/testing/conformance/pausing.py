@@ -116,6 +116,8 @@ class Pausing(Topic):
         await queue.resume("code")
         assert len(await queue.claim("ada", capabilities=["gpu"], limit=5)) == 2
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_other_processes_know_at_once(self, queue: Queue, other: Queue) -> None:
         await queue.add_many([NewTask("code") for _ in range(4)])
         await take(queue)
@@ -135,6 +137,7 @@ class Pausing(Topic):
         assert await queue.resume("code")
         await take(queue)
 
+    @pytest.mark.door
     async def test_a_pause_ends_by_itself_at_its_instant(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("code")
         closure = await queue.pause("code", until="90s")

@@ -68,6 +68,7 @@ class Priorities(Topic):
             await queue.add("ab"[number % 2], number)
         assert await order(queue) == [0, 1, 2, 3, 4]
 
+    @pytest.mark.routing
     async def test_types_and_lanes_do_not_matter_for_the_order(self, queue: Queue) -> None:
         await queue.add("a", 3, priority=30)
         await queue.add("b", 1, priority=10, requires=["web"])
@@ -189,6 +190,7 @@ class Priorities(Topic):
         tasks = await queue.add_many([NewTask("job", boost=boost) for boost in given])
         assert [task.boost for task in tasks] == [0, 0.01, 0.02, 0.1, 0.1, 2, 1000]
 
+    @pytest.mark.door
     async def test_random_tasks_come_out_in_the_order_of_their_effective_priority(
         self, queue: Queue, clock: FakeClock
     ) -> None:

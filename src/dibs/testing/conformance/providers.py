@@ -147,6 +147,7 @@ class Providers(Topic):
         await queue.complete(second)
         assert await status(queue, second.task) == Status.COMPLETED
 
+    @pytest.mark.door
     async def test_a_claim_that_is_kept_waiting_is_told_to_slow_down(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add_many([NewTask("code"), NewTask("code"), NewTask("lint")])
         await turn_away(queue, await take(queue, "code"))
@@ -329,6 +330,8 @@ class Providers(Topic):
         await queue.add("code")
         assert {lane.provider for lane in (await queue.stats()).lanes} == {"acme", None}
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_everybody_hears_of_it(self, queue: Queue, other: Queue) -> None:
         await queue.add_many([NewTask("code"), NewTask("code"), NewTask("code")])
         claim = await take(other, agent="bob")

@@ -117,6 +117,7 @@ class Querying(Topic):
         assert await found(queue, "poison:yes") == []
         assert await found(queue, "poison:no reason:error") == ["child"]
 
+    @pytest.mark.door
     async def test_pages_follow_each_other(self, queue: Queue) -> None:
         for number in range(5):
             await queue.add("job", title=str(number), tags=["even" if number % 2 == 0 else "odd"])

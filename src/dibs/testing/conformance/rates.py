@@ -105,6 +105,7 @@ class Rates(Topic):
         clock.advance(20)
         assert await count(queue) == 0
 
+    @pytest.mark.door
     async def test_an_idle_claim_says_when_there_is_a_token_again(self, queue: Queue, clock: FakeClock) -> None:
         await queue.set_rate("call", "10/min", burst=1)
         await queue.add_many([NewTask("call") for _ in range(3)])
@@ -126,6 +127,8 @@ class Rates(Topic):
         assert await queue.rates() == []
         assert await count(queue) == 6
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_racing_claims_share_the_tokens(self, queue: Queue, other: Queue) -> None:
         await queue.add_many([NewTask("call") for _ in range(20)])
         assert await count(other, 1) == 1

@@ -57,12 +57,15 @@ class Finding(Topic):
         assert await found(queue, type="a", tag="hot") == []
         assert held.agent == "bob"
 
+    @pytest.mark.door
     async def test_text_is_taken_literally(self, queue: Queue) -> None:
         await queue.add("job", "100% sure")
         await queue.add("job", "1000 sure_")
         assert await found(queue, text="0% s") == ["100% sure"]
         assert await found(queue, text="e_") == ["1000 sure_"]
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_pages_cover_everything_once(self, queue: Queue) -> None:
         await queue.add_many([NewTask("job", number) for number in range(25)])
         seen: list[object] = []
@@ -83,6 +86,7 @@ class Finding(Topic):
         second = await queue.find(limit=2, cursor=first.cursor)
         assert [task.payload for task in first.items + second.items] == [3, 2, 1, 0]
 
+    @pytest.mark.door
     async def test_a_cursor_with_filters_goes_on_with_them(self, queue: Queue) -> None:
         await queue.add_many([NewTask("ab"[number % 2], number) for number in range(9)])
         first = await queue.find(type="a", limit=3)
@@ -170,6 +174,7 @@ class Explaining(Topic):
 
 
 class Counting(Topic):
+    @pytest.mark.door
     async def test_stats_count_by_status_and_type(self, queue: Queue) -> None:
         await queue.add_many([NewTask("a"), NewTask("a"), NewTask("b", run_after="1h"), NewTask("c")])
         await finish(queue, "c")
@@ -227,6 +232,7 @@ class Waiting(Topic):
         assert (await queue.wait(task.id)).output == "out"
         assert (await queue.wait(task.dag_id)).status == DagStatus.COMPLETED
 
+    @pytest.mark.door
     async def test_waiting_ends_with_the_task(self, queue: Queue, other: Queue) -> None:
         task = await queue.add("job")
         waiting = asyncio.create_task(queue.wait(task.id, timeout=60))
@@ -235,6 +241,7 @@ class Waiting(Topic):
         async with asyncio.timeout(50):
             assert (await waiting).status == Status.DEAD_LETTERED
 
+    @pytest.mark.door
     async def test_waiting_ends_with_the_dag(self, queue: Queue) -> None:
         dag = await queue.add_dag("Two", [NewTask("a", ref="a"), NewTask("b", after=["a"])])
         waiting = asyncio.create_task(queue.wait(dag.id, timeout=60))
@@ -243,6 +250,7 @@ class Waiting(Topic):
         async with asyncio.timeout(50):
             assert (await waiting).status == DagStatus.COMPLETED
 
+    @pytest.mark.door
     async def test_waiting_has_an_end_of_its_own(self, queue: Queue) -> None:
         task = await queue.add("job")
         with pytest.raises(TimeoutError):

@@ -19,6 +19,7 @@ WEEK = 7 * 86_400
 
 
 class Retention(Topic):
+    @pytest.mark.routing
     async def test_completed_and_cancelled_tasks_go_after_a_week(self, queue: Queue, clock: FakeClock) -> None:
         done, stopped = await queue.add("done"), await queue.add("stopped")
         claim = await take(queue, "done")
@@ -103,6 +104,7 @@ class Retention(Topic):
         await queue.prune()
         assert (await queue.add("job", 2, key="k")).id != old.id
 
+    @pytest.mark.door
     async def test_old_events_go_and_leave_a_gap_that_is_told(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("old")
         await finish(queue, "old")

@@ -33,6 +33,7 @@ async def tick_by_tick(queue: Queue, clock: FakeClock, seconds: int, step: float
 
 
 class Schedules(Topic):
+    @pytest.mark.routing
     async def test_a_task_is_made_for_every_tick(self, queue: Queue, clock: FakeClock) -> None:
         begun = clock.now
         schedule = await queue.add_schedule("audit", every="1m", task={**AUDIT, "priority": 20, "tags": ["x"]})
@@ -110,6 +111,7 @@ class Schedules(Topic):
         tick = "2026-01-01T00:01:00+00:00"
         assert task.payload == {"day": tick, "whole": {"name": "audit", "tick": tick}, "other": "{{name}}"}
 
+    @pytest.mark.door
     async def test_two_who_look_at_once_make_one(self, queue: Queue, other: Queue, clock: FakeClock) -> None:
         from dibs.duties.schedule import fire
 
@@ -242,6 +244,7 @@ class Schedules(Topic):
         await elapse(queue, clock, 60)
         assert len(await made(queue)) == 1
 
+    @pytest.mark.door
     async def test_a_schedule_is_added_once_and_replaced_if_that_is_said(self, queue: Queue, clock: FakeClock) -> None:
         first = await queue.add_schedule("audit", every=60, task=AUDIT)
         assert await queue.add_schedule("audit", every="1m", task=NewTask("audit", {"deep": True})) == first

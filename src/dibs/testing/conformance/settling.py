@@ -33,6 +33,7 @@ class Settling(Topic):
         assert task.lease_expires_at is None
         assert await story(queue, task.id) == ["added", "ready", "claimed", "started", "completed"]
 
+    @pytest.mark.door
     async def test_a_large_output_comes_back_whole(self, queue: Queue) -> None:
         await queue.add("job")
         claim = await take(queue)
@@ -40,6 +41,8 @@ class Settling(Topic):
         await queue.complete(claim, output)
         assert (await queue.get(claim.task.id)).output == output
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_completing_twice_gives_the_same_answer(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job")
         claim = await take(queue)
@@ -95,6 +98,7 @@ class Settling(Topic):
             await queue.complete(old)
         assert await status(queue, old.task) == Status.READY
 
+    @pytest.mark.routing
     async def test_a_failure_is_tried_again_after_its_delay(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("job", retry=Retry(strategy="fixed", delay=30, jitter=0))
         claim = await take(queue)
@@ -332,6 +336,7 @@ class Settling(Topic):
         ],
         ids=["nul", "surrogate", "nan", "bytes"],
     )
+    @pytest.mark.door
     def test_output_that_no_store_could_keep_is_replaced_and_flagged(self, output: Any, kept: Any) -> None:
         async def check(_: Topic, queue: Queue) -> None:
             await queue.add("job")
@@ -342,6 +347,7 @@ class Settling(Topic):
 
         self.run(check)
 
+    @pytest.mark.door
     async def test_errors_and_notes_with_nul_never_wedge_a_task(self, queue: Queue) -> None:
         await queue.add("job")
         claim = await take(queue)

@@ -127,6 +127,8 @@ class Slots(Topic):
         assert sum(map(len, claims)) == 3
         assert await held(queue) == (3, 3)
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_slots_hold_at_once_for_every_client(self, queue: Queue, other: Queue) -> None:
         await queue.add_many([NewTask("render") for _ in range(4)])
         assert await types(other, 1) == ["render"]

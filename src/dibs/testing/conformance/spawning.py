@@ -52,6 +52,7 @@ class Spawning(Topic):
         await finish(queue, "child")
         assert (await queue.get_dag(claim.task.dag_id)).status == DagStatus.COMPLETED
 
+    @pytest.mark.door
     async def test_a_parent_hears_of_each_childs_end_once(self, queue: Queue) -> None:
         await queue.add("parent")
         claim = await take(queue)
@@ -87,6 +88,7 @@ class Spawning(Topic):
         assert [each.output for each in await queue.hear(alive)] == ["heard by the dead", "heard by nobody"]
         assert await queue.hear(alive) == []
 
+    @pytest.mark.routing
     async def test_a_parent_that_waits_is_suspended_and_resumes_with_the_outputs(self, queue: Queue) -> None:
         await queue.add("parent")
         claim = await take(queue)
@@ -198,6 +200,7 @@ class Spawning(Topic):
             await queue.spawn(lost, [NewTask("child")], name="search")
         assert await status(queue, held.task) == Status.RUNNING
 
+    @pytest.mark.door
     async def test_a_spawn_that_suspended_its_parent_is_answered_again(self, queue: Queue) -> None:
         await queue.add("parent")
         claim = await take(queue)

@@ -63,6 +63,7 @@ class Steering(Topic):
         assert (await queue.count("type:b")).count == 0
         assert (await queue.count("hot")).count == 0
 
+    @pytest.mark.routing
     async def test_what_is_found_is_cancelled(self, queue: Queue) -> None:
         tasks = await queue.add_many([NewTask("a", str(number), tags=["hot"]) for number in range(5)])
         other = await queue.add("b")
@@ -76,6 +77,7 @@ class Steering(Topic):
         assert await status(queue, tasks[0]) == "completed"
         assert await status(queue, other) == "ready"
 
+    @pytest.mark.door
     async def test_what_is_found_is_retried_and_each_is_judged_by_itself(self, queue: Queue) -> None:
         for number in range(3):
             await queue.add("a", number)
@@ -141,6 +143,7 @@ class Steering(Topic):
         [task] = (await queue.find()).items
         assert (task.status, task.tags, task.priority) == ("ready", (), 50)
 
+    @pytest.mark.door
     async def test_suggestions_know_what_there_is(self, queue: Queue) -> None:
         await queue.add("code", tags=["repo:x"], user="grace")
         await queue.register_agent("ada")

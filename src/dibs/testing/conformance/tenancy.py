@@ -113,6 +113,7 @@ def both(queue: Queue) -> tuple[Queue, Queue]:
 
 
 class Tenancy(Topic):
+    @pytest.mark.door
     async def test_what_is_in_another_project_is_answered_as_what_nobody_knows(
         self, queue: Queue, clock: FakeClock
     ) -> None:
@@ -147,6 +148,8 @@ class Tenancy(Topic):
         assert (await alice.get(held.task.id)).id == held.task.id
         await alice.complete(held)
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_counts_lists_and_keys_are_those_of_the_project(self, queue: Queue) -> None:
         alice, bob = both(queue)
         for owner, count in ((alice, 3), (bob, 1)):
@@ -161,6 +164,7 @@ class Tenancy(Topic):
         assert [agent.id for agent in await bob.agents()] == ["ada"]
         assert [len(agent.tasks) for agent in await bob.agents()] == [0]
 
+    @pytest.mark.door
     async def test_what_is_seen_and_changed_from_above_is_of_the_project(self, queue: Queue) -> None:
         alice, bob = both(queue)
         plan = [NewTask("secret", ref="o", tags=["hers"], user="alice"), NewTask("secret", after=["o"])]
@@ -203,6 +207,7 @@ class Tenancy(Topic):
         assert (await queue.store.carry_out(0, 1000)).tasks == before.tasks
         assert [each.id for each in (await alice.dags()).items] == [dag.id]
 
+    @pytest.mark.door
     async def test_the_place_to_go_on_from_is_never_a_dag_of_others(self, queue: Queue, clock: FakeClock) -> None:
         alice, bob = both(queue)
         for owner in (bob, alice, bob, alice, alice, bob):
@@ -219,6 +224,7 @@ class Tenancy(Topic):
         assert len(met) == 3
         assert met == sorted(met, reverse=True)
 
+    @pytest.mark.door
     async def test_events_of_others_are_walked_past_once_wherever_one_begins(self, queue: Queue) -> None:
         alice, bob = both(queue)
         first = await bob.add("mine")
@@ -235,6 +241,7 @@ class Tenancy(Topic):
         again = await bob.add("mine again")
         assert [event.task_id for event in (await bob.recent_events(limit=3)).items] == [again.id] * 2 + [last.id]
 
+    @pytest.mark.door
     async def test_events_are_those_of_the_project(self, queue: Queue, other: Queue) -> None:
         alice, bob = both(queue)
         late = both(other)[0]
@@ -262,6 +269,7 @@ class Tenancy(Topic):
         first = seen_by(queue, Rights(), homes_of(queue))
         assert {event.type for event in await events(first)} == {"task.added", "task.ready"}
 
+    @pytest.mark.door
     async def test_whoever_waits_for_an_event_does_not_read_those_of_others_again(self, queue: Queue) -> None:
         alice, bob = both(queue)
         await alice.add_many([NewTask("job") for _ in range(30)])
@@ -271,6 +279,7 @@ class Tenancy(Topic):
         task = await bob.add("mine")
         assert [event.task_id for event in await bob.read_events(0, 10)] == [task.id, task.id]
 
+    @pytest.mark.door
     async def test_references_lead_nowhere_else(self, queue: Queue) -> None:
         alice, bob = both(queue)
         secret = (await alice.add("secret")).id
@@ -282,6 +291,7 @@ class Tenancy(Topic):
         claim = await take(plain, "curious")
         assert "the plan" not in str(claim.context)
 
+    @pytest.mark.door
     async def test_bytes_are_of_the_project_that_brought_them(self, queue: Queue, other: Queue) -> None:
         place = f"memory:{new_id('t')}"
         alice, bob = both(at(queue, place))
@@ -310,6 +320,7 @@ class Tenancy(Topic):
         assert await queue.store.kept_digests([kept.digest, unknown], "b") == {kept.digest}
         assert await queue.store.kept_digests([kept.digest], "c") == set()
 
+    @pytest.mark.door
     async def test_where_something_is_at_home_can_be_asked(self, queue: Queue) -> None:
         alice, bob = both(queue)
         task = await alice.add("job")
@@ -344,6 +355,7 @@ class Tenancy(Topic):
         with pytest.raises(Denied):
             await ada.add_many([NewTask("code") for _ in range(30)])
 
+    @pytest.mark.door
     async def test_an_agent_ends_only_what_it_holds(self, queue: Queue, other: Queue, clock: FakeClock) -> None:
         homes = homes_of(queue)
         ada, bob = (seen_by(queue, Rights(agent=name), homes) for name in ("ada", "bob"))
@@ -372,6 +384,7 @@ class Tenancy(Topic):
         with pytest.raises(LeaseLost):
             await far.complete((claim.task.id, claim.fence + 1), 1)
 
+    @pytest.mark.door
     async def test_an_agent_spawns_within_its_limits(self, queue: Queue) -> None:
         rights = Rights(agent="ada", types=frozenset({"code"}), depth=1, children=3, cost_usd=1.0)
         ada = seen_by(queue, rights, homes_of(queue))
@@ -394,6 +407,7 @@ class Tenancy(Topic):
         assert denied.value.field == "depth"
         assert len((await queue.find(limit=100)).items) == 2
 
+    @pytest.mark.door
     async def test_the_store_as_a_whole_is_for_operators(self, queue: Queue) -> None:
         alice, _ = both(queue)
         first = seen_by(queue, Rights(), homes_of(queue))

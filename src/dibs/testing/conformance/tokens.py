@@ -70,12 +70,14 @@ class Tokens(Topic):
             await queue.rotate_token(old.id)
         assert refused.value.field == "token"
 
+    @pytest.mark.door
     async def test_a_grace_does_not_make_a_token_last_longer(self, queue: Queue, clock: FakeClock) -> None:
         await queue.create_token("coder", expires="5m")
         await queue.rotate_token("coder", grace="1h")
         clock.advance(301)
         assert await queue.tokens() == []
 
+    @pytest.mark.door
     async def test_a_project_sees_to_its_own_tokens(self, queue: Queue) -> None:
         homes = homes_of(queue)
         alice, bob = (seen_by(queue, access.Rights(project=project), homes) for project in ("a", "b"))
@@ -96,6 +98,7 @@ class Tokens(Topic):
         assert len(await queue.audit()) == 2
         assert len(await queue.tokens()) == 2
 
+    @pytest.mark.door
     async def test_what_makes_no_sense_is_refused_and_nothing_is_kept(self, queue: Queue) -> None:
         for field, options in (
             ("name", {"name": ""}),
@@ -121,6 +124,8 @@ class Tokens(Topic):
         assert await queue.tokens(ended=True) == []
         assert await queue.audit() == []
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_a_token_is_revoked_once_however_many_do(self, queue: Queue, other: Queue) -> None:
         token = await queue.create_token("coder")
         ended = await asyncio.gather(*((queue if number % 2 else other).revoke_token(token.id) for number in range(6)))

@@ -39,6 +39,7 @@ async def send(
 
 
 class Triggers(Topic):
+    @pytest.mark.routing
     async def test_a_dead_letter_makes_a_task(self, queue: Queue, clock: FakeClock) -> None:
         await queue.add("code", {"old": True})
         await kill(queue, "code")
@@ -269,6 +270,7 @@ class Triggers(Topic):
 
     # Webhooks
 
+    @pytest.mark.door
     async def test_a_signed_webhook_makes_a_task_once(self, queue: Queue) -> None:
         trigger = await queue.add_trigger(
             "review",
@@ -349,6 +351,7 @@ class Triggers(Topic):
         assert {"n": 1} in found
         assert {"payload": "nothing"} in found
 
+    @pytest.mark.door
     async def test_text_that_no_store_keeps_is_replaced(self, queue: Queue) -> None:
         await queue.add_trigger(
             "in", "webhook", scheme="github", secret=SECRET, task={"type": "fix", "payload": "{{event.data.x}}"}
@@ -385,6 +388,7 @@ class Triggers(Topic):
         assert (await send(queue, "in", {"n": 2})).id is not None
         assert len(await made(queue, "fix")) == 3
 
+    @pytest.mark.door
     async def test_many_at_once_make_one_each(self, queue: Queue, other: Queue) -> None:
         await queue.add_trigger("in", "webhook", scheme="github", secret=SECRET, task=FIX)
         receipts = await asyncio.gather(

@@ -111,6 +111,7 @@ class Validating(Topic):
         assert await nothing(queue, "judge", agent="bob")
         await judge(queue, agent="eve")
 
+    @pytest.mark.routing
     async def test_a_pass_completes_the_work_and_releases_what_waited_for_it(self, queue: Queue) -> None:
         claim = await handed_in(queue)
         after = await queue.add("print", after=[claim.task.id])
@@ -358,6 +359,7 @@ class Validating(Topic):
         (attempt,) = await queue.history(claim.task.id)
         assert attempt.cost_usd == 0.25
 
+    @pytest.mark.door
     async def test_output_that_is_null_or_large_comes_through(self, queue: Queue) -> None:
         for output in (None, "x" * 200_000, {"rows": list(range(50_000))}):
             claim = await handed_in(queue, output=output)

@@ -144,6 +144,8 @@ class Windows(Topic):
         assert removed.window == "day"
         await sound(queue)
 
+    @pytest.mark.door
+    @pytest.mark.routing
     async def test_another_client_goes_by_the_same_window(self, queue: Queue, other: Queue, clock: FakeClock) -> None:
         await queue.add_many([NewTask("job", max_cost=1.0) for _ in range(3)])
         assert await nothing(other, type="nothing")
