@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,7 +10,8 @@ import pytest
 from dibs.a2a.card import card_of
 from dibs.a2a.offer import offer_of, read_offer
 from dibs.errors import Invalid
-from tests.server.process import COMMAND, environment
+from tests.server.process import environment
+from tests.servers import warm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,10 +89,8 @@ def test_a_file_must_be_there_and_be_yaml(tmp_path: Path) -> None:
 def test_a_server_with_a_wrong_offer_does_not_start(tmp_path: Path) -> None:
     (tmp_path / "a2a.yaml").write_text("name: nothing more\n")
     store = tmp_path / "work.db"
-    command = [*COMMAND, "up", "--url", f"sqlite:{store}", "--port", "0", "--a2a", "a2a.yaml", "--json"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment(tmp_path), cwd=tmp_path, timeout=60, check=False
-    )
+    command = ["up", "--url", f"sqlite:{store}", "--port", "0", "--a2a", "a2a.yaml", "--json"]
+    done = warm.run(command, env=environment(tmp_path), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert json.loads(done.stderr)["field"] == "skills"
     assert not store.exists()

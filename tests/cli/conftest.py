@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import select
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ import msgspec
 import pytest
 
 from dibs.cli import main
+from tests.servers import warm
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,9 +75,8 @@ def dibs(url: str, capfd: pytest.CaptureFixture[str]) -> Run:
 @pytest.fixture
 def shell(url: str) -> Run:
     def run(*argv: object, stdin: bytes = b"") -> Result:
-        command: list[str | bytes] = [*COMMAND, *(os.fsencode(str(argument)) for argument in argv)]
-        done = subprocess.run(command, input=stdin, capture_output=True, timeout=100, check=False)
-        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+        done = warm.run([str(argument) for argument in argv], stdin=stdin)
+        return Result(done.returncode, done.stdout, done.stderr)
 
     return run
 
@@ -91,13 +90,11 @@ def terminal(url: str) -> Run:
     ) -> Result:
         # Not pty.fork: forking a process that has threads, as pytest-xdist does, may deadlock.
         screen, inside = pty.openpty()
-        process = subprocess.Popen(
-            [*COMMAND, *map(str, argv)],
-            stdin=inside,
-            stdout=inside,
-            stderr=inside,
+        process = warm.Command(
+            [str(argument) for argument in argv],
             env={**os.environ, **(env or {}), "COLUMNS": str(columns), "LINES": str(rows)},
-            start_new_session=True,
+            streams=(inside, inside, inside),
+            new_session=True,
         )
         os.close(inside)
         try:

@@ -1,9 +1,8 @@
-"""A process that delivers to the hooks of a store until it is killed: URL of the store, port of the receiver."""
+"""A process that delivers to the hooks of a store until it is killed."""
 
 from __future__ import annotations
 
 import asyncio
-import sys
 
 import dibs
 from dibs.rules.addresses import parse_target
@@ -14,7 +13,7 @@ from dibs.server.mailing import Mailer
 from dibs.server.sending import Sender
 
 
-async def main(url: str, port: str) -> None:
+async def deliver(url: str, port: int) -> None:
     # Another server takes over within this time, instead of a minute.
     delivering.LEASE_S, delivering.RENEW_S = 1.0, 0.5
     delivering.LOOK_S, delivering.IDLE_S = 0.05, 0.2
@@ -24,5 +23,6 @@ async def main(url: str, port: str) -> None:
         await Delivering(queue, Feed(queue.store), sender, Mailer(None)).run()
 
 
-if __name__ == "__main__":
-    asyncio.run(main(*sys.argv[1:]))
+def run(url: str, port: int) -> None:
+    """The same for who has no event loop: URL of the store, port of the receiver."""
+    asyncio.run(deliver(url, port))

@@ -5,10 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,9 +14,12 @@ from dibs.errors import Conflict, Invalid, Unavailable
 from dibs.loki import exporting, writing
 from dibs.loki.folder import find_folder
 from dibs.loki.format import QUEUES
+from tests.loki.dying_export import run
 from tests.loki.files import read, task, write
+from tests.proofs.crowd import exit_of
 
-ROOT = Path(__file__).parents[2]
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def files(root: Path) -> dict[str, bytes]:
@@ -95,9 +95,7 @@ def test_an_export_killed_at_any_file_leaves_whole_files_old_or_new(tmp_path: Pa
     write(root, **{name.replace("-", "_"): [task("old")] for name in QUEUES})
     with dibs.connect_sync(url) as queue:
         new = queue.add("new").id
-    command = [sys.executable, "-m", "tests.loki.dying_export", url, str(root), str(last), when]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
-    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    assert exit_of(run, url, str(root), last, when) == -signal.SIGKILL
 
     replaced = last if when == "after" else last - 1
     for place, tasks in enumerate(read(root).values()):

@@ -227,13 +227,17 @@ def test_the_command_line_says_nothing_twice(preset: str) -> None:
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize(("preset", "scene", "size"), [
-    *((name, "flood", 1 << 30) for name in NAMES),
-    ("codex", "one_long_line", 256 << 20),
+@pytest.mark.parametrize(("preset", "scene", "size", "most"), [
+    # As much as somebody says who runs for hours; of a quarter of it, less may be left in memory.
+    ("claude", "flood", 1 << 30, 160_000),
+    *((name, "flood", 256 << 20, 120_000) for name in NAMES if name != "claude"),
+    ("codex", "one_long_line", 256 << 20, 160_000),
     # An answer in very many pieces, each of which is cheap.
-    *((name, "chatter", 32 << 20) for name in ("aider", "gemini")),
+    *((name, "chatter", 32 << 20, 160_000) for name in ("aider", "gemini")),
 ])  # fmt: skip
-def test_a_flood_of_output_takes_bounded_memory_and_disk(preset: str, scene: str, size: int, tmp_path: Path) -> None:
+def test_a_flood_of_output_takes_bounded_memory_and_disk(
+    preset: str, scene: str, size: int, most: int, tmp_path: Path
+) -> None:
     url = f"sqlite:{tmp_path / 'dibs.db'}"
     with dibs.connect_sync(url) as queue:
         task = queue.add("code", {"prompt": f"SCENE={scene}:{size}"}, max_attempts=1)
@@ -250,4 +254,4 @@ def test_a_flood_of_output_takes_bounded_memory_and_disk(preset: str, scene: str
         content = queue.open_artifact(kept).read()
         assert b"said " in content[-5_000:]
         assert b"stand-in" in content[:5_000] or preset in ("aider", "opencode")
-    assert largest < 160_000, f"{largest:,} KiB"
+    assert largest < most, f"{largest:,} KiB"

@@ -121,6 +121,7 @@ class BreakingSchemas:
     def __init__(self, furnish: Callable[[str], None]) -> None:
         self._schemas = Schemas(shared_url())
         self._furnish = furnish
+        self.open = self._schemas.open
         self._prepared: set[str] = set()
 
     @contextmanager

@@ -1,14 +1,16 @@
 """Real processes for the proofs: started together, and let loose at the same moment.
 
-`run_crowd` runs a function in each and joins them with a limit; `let_loose` runs a program in each, to be watched.
-`longest_wait` tells whom the others passed over from whom a busy machine kept waiting, and `Pulse` when a process was
-kept from running at all.
+`run_crowd` runs a function in each and joins them with a limit; `let_loose` runs a program in each, to be watched;
+`exit_of` runs a function in one that may be killed, `Forked` is one that runs until it is. Functions run in children of
+one warm process (tests/servers/warm.py). `longest_wait` tells whom the others passed over from whom a busy
+machine kept waiting, and `Pulse` when a process was kept from running at all.
 """
 
 from __future__ import annotations
 
 import json
-import multiprocessing
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -19,20 +21,85 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests.servers.warm import WARM, settle
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-SPAWN = multiprocessing.get_context("spawn")
+
+def exit_of(work: Callable[..., Any], *arguments: object, limit_s: float = 60) -> int:
+    """Run `work(*arguments)` in a process of its own, in this environment; how that ended: -9 where it was killed."""
+    process = WARM.Process(target=_alone, args=(dict(os.environ), work, arguments))
+    process.start()
+    process.join(limit_s)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        raise AssertionError(f"it was still busy after {limit_s} s")
+    return process.exitcode
+
+
+def _alone(environment: dict[str, str], work: Callable[..., Any], arguments: tuple[object, ...]) -> None:
+    settle(environment)
+    work(*arguments)
+
+
+class Forked:
+    """A process of its own session that runs `work(*arguments)`; what it says goes to a file, or nowhere."""
+
+    def __init__(
+        self,
+        work: Callable[..., Any],
+        *arguments: object,
+        said: Path | str = os.devnull,
+        env: dict[str, str] | None = None,
+    ) -> None:
+        self._process = WARM.Process(target=_apart, args=(env or dict(os.environ), str(said), work, arguments))
+        self._process.start()
+        assert self._process.pid is not None
+        self.pid = self._process.pid
+
+    def poll(self) -> int | None:
+        """How it ended; None while it runs."""
+        return self._process.exitcode
+
+    def kill(self) -> int:
+        """`kill -9` it, and all that it started; how it ended, which may have been before."""
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            # It is over, or so young that it has no session yet.
+            self._process.kill()
+        self._process.join()
+        assert self._process.exitcode is not None
+        return self._process.exitcode
+
+
+def _apart(environment: dict[str, str], said: str, work: Callable[..., Any], arguments: tuple[object, ...]) -> None:
+    os.setsid()
+    file = os.open(said, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+        os.dup2(file, stream.fileno())
+    os.close(file)
+    _alone(environment, work, arguments)
+
+
+def shell(*argv: str) -> None:
+    """A command of the shell, in the process that calls this."""
+    from dibs.cli import main
+
+    sys.exit(main(argv))
 
 
 def run_crowd(
     folder: Path, work: Callable[..., Any], arguments: list[tuple[Any, ...]], limit_s: float = 240
 ) -> list[Any]:
     """Run `work(*arguments)` in a process each, all let loose at the same moment; what each returned."""
-    barrier = SPAWN.Barrier(len(arguments))
+    barrier = WARM.Barrier(len(arguments))
     files = [folder / f"result-{number}.json" for number in range(len(arguments))]
     processes = [
-        SPAWN.Process(target=_member, args=(barrier, work, args, str(file)))
+        WARM.Process(target=_member, args=(barrier, work, args, str(file)))
         for args, file in zip(arguments, files, strict=True)
     ]
     for process in processes:

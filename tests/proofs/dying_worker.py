@@ -1,7 +1,7 @@
 """A worker that kills itself with `kill -9` at the n-th call to its store, before or after the call takes effect.
 
-Run as `python -m tests.proofs.dying_worker URL N before|after OFFSET_S`; N = 0 never dies. The store's clock runs
-OFFSET_S ahead, so that leases of an earlier run are over at once.
+`run(URL, N, "before" or "after", OFFSET_S)`; N = 0 never dies. The store's clock runs OFFSET_S ahead, so that leases of
+an earlier run are over at once.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import time
 from typing import Any
 
@@ -88,5 +87,6 @@ async def work(url: str, last: int, when: str, offset_s: float) -> None:
     await queue.close()
 
 
-if __name__ == "__main__":
-    asyncio.run(work(sys.argv[1], int(sys.argv[2]), sys.argv[3], float(sys.argv[4])))
+def run(url: str, last: int, when: str, offset_s: float) -> None:
+    """The same for who has no event loop."""
+    asyncio.run(work(url, last, when, offset_s))

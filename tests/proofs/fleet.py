@@ -5,9 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import random
-import signal
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
@@ -16,6 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import dibs
+from tests.proofs.crowd import Forked, shell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,31 +32,19 @@ class Fleet:
         self._workers = [self._start() for _ in range(WORKERS)]
         self.killed: list[int] = []
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "dibs", "worker", "tests.proofs.chaos_app:app", "--url", self._url]
-        with self.said.open("ab") as said:
-            return subprocess.Popen(
-                [*command, "--concurrency", "4", "--lease", "8s"],
-                env={**os.environ, "CHAOS_LOG": str(self.runs)},
-                stdout=said,
-                stderr=said,
-                start_new_session=True,
-            )
+    def _start(self) -> Forked:
+        command = ("worker", "tests.proofs.chaos_app:app", "--url", self._url, "--concurrency", "4", "--lease", "8s")
+        return Forked(shell, *command, said=self.said, env={**os.environ, "CHAOS_LOG": str(self.runs)})
 
     def kill_one(self) -> None:
         victim = self._draw.randrange(WORKERS)
         self.killed.append(self._workers[victim].pid)
-        self._end(self._workers[victim])
+        self._workers[victim].kill()
         self._workers[victim] = self._start()
 
     def end(self) -> None:
         for worker in self._workers:
-            self._end(worker)
-
-    @staticmethod
-    def _end(worker: subprocess.Popen[bytes]) -> None:
-        os.killpg(worker.pid, signal.SIGKILL)
-        worker.wait()
+            worker.kill()
 
 
 class Producer(threading.Thread):

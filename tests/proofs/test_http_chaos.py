@@ -39,7 +39,6 @@ def _in_trouble(server: ServerProcess, fleet: Fleet, producer: Producer) -> None
             away += 1
 
 
-@pytest.mark.alone
 @pytest.mark.timeout(TROUBLE_S + 240)
 def test_a_server_that_dies_all_the_time_loses_nothing_and_settles_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 import dibs
+from tests.proofs.crowd import exit_of
+from tests.proofs.dying_worker import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,26 +18,24 @@ if TYPE_CHECKING:
 POINTS = 60
 
 
-def _work(url: str, paid: Path, last: int, when: str, offset_s: float) -> int:
-    command = [sys.executable, "-m", "tests.proofs.dying_worker", url, str(last), when, str(offset_s)]
-    return subprocess.run(command, env={**os.environ, "PAID_LOG": str(paid)}, timeout=60, check=False).returncode
-
-
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_handler_killed_at_every_point_spawns_once(tmp_path: Path, when: str) -> None:
+def test_a_handler_killed_at_every_point_spawns_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
     survived = 0
     for point in range(1, POINTS):
         url = f"sqlite:{tmp_path / f'{point}.db'}"
         paid = tmp_path / f"{point}.paid"
+        monkeypatch.setenv("PAID_LOG", str(paid))
         with dibs.connect_sync(url) as queue:
             task = queue.add("parent", {"goal": "page"})
-        died = _work(url, paid, point, when, 0)
+        died = exit_of(run, url, point, when, 0)
         if died == 0:
             survived = point
         else:
             assert died == -signal.SIGKILL
-            assert _work(url, paid, 0, when, 3_600) == 0
+            assert exit_of(run, url, 0, when, 3_600) == 0
         with dibs.connect_sync(url) as queue:
             ended = queue.get(task.id)
             assert ended.status == "completed", (point, queue.why(task.id))

@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
 
 import dibs
-from tests.proofs.dying_worker import work
+from tests.proofs.crowd import exit_of
+from tests.proofs.dying_worker import run, work
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 POINTS = 30
-
-
-def _kill_at(url: str, point: int, when: str) -> int:
-    command = [sys.executable, "-m", "tests.proofs.dying_worker", url, str(point), when, "0"]
-    return subprocess.run(command, env=dict(os.environ), timeout=60, check=False).returncode
 
 
 def _answer(url: str) -> int:
@@ -50,7 +43,7 @@ def test_a_handler_killed_at_every_point_asks_once(
         if answered:
             asyncio.run(work(url, 0, when, 0))
             assert _answer(url) == 1
-        died = _kill_at(url, point, when)
+        died = exit_of(run, url, point, when, 0)
         assert died in (0, -signal.SIGKILL)
         # The lease of the dead is over: who comes later asks, if nobody has, and goes on if there is an answer.
         asyncio.run(work(url, 0, when, 3_600))

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-import subprocess
-import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import dibs
-from tests.proofs.dying_judges import work
+from tests.proofs.crowd import exit_of
+from tests.proofs.dying_judges import run, work
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 POINTS = 60
 EXPECTS: dict[str, Any] = {"validation": ["judge", "human"], "rubric": "It is about tea.", "criteria": ["tea"]}
-
-
-def _kill_at(url: str, point: int, when: str) -> int:
-    command = [sys.executable, "-m", "tests.proofs.dying_judges", url, str(point), when, "0"]
-    return subprocess.run(command, env=dict(os.environ), timeout=60, check=False).returncode
 
 
 @pytest.mark.timeout(300)
@@ -39,7 +32,7 @@ def test_work_that_was_handed_in_is_done_once_and_decided_once(
         monkeypatch.setenv("DONE_LOG", str(done))
         with dibs.connect_sync(url) as queue:
             task = queue.add("poem", {"about": "tea"}, expects=EXPECTS)
-        died = _kill_at(url, point, when)
+        died = exit_of(run, url, point, when, 0)
         assert died in (0, -signal.SIGKILL)
         with dibs.connect_sync(url) as queue:
             handed_in = bool(queue.history(task.id))

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -14,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import dibs
+from tests.proofs.crowd import Forked, shell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,15 +20,9 @@ TASKS = 2_000
 WORKERS = 2
 
 
-def _start_worker(url: str, log: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "dibs", "worker", "tests.proofs.chaos_app:app", "--url", url]
-    return subprocess.Popen(
-        [*command, "--concurrency", "2", "--lease", "8s"],
-        env={**os.environ, "CHAOS_LOG": str(log)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+def _start_worker(url: str, log: Path) -> Forked:
+    command = ("worker", "tests.proofs.chaos_app:app", "--url", url, "--concurrency", "2", "--lease", "8s")
+    return Forked(shell, *command, env={**os.environ, "CHAOS_LOG": str(log)})
 
 
 @pytest.mark.timeout(240)
@@ -58,14 +50,12 @@ def test_killing_a_worker_every_second_loses_nothing_and_settles_nothing_twice(t
                 if not at_work:
                     continue  # where a worker takes longer than that to start, nobody would ever work
                 victim = draw.choice(at_work)
-                os.killpg(workers[victim].pid, signal.SIGKILL)
-                workers[victim].wait()
+                workers[victim].kill()
                 killed += 1
                 workers[victim] = _start_worker(url, log)
         finally:
             for worker in workers:
-                os.killpg(worker.pid, signal.SIGKILL)
-                worker.wait()
+                worker.kill()
         assert queue.stats().by_status == {"completed": len(ids)}
         assert killed >= 2, "the tasks were over before anybody was killed"
 

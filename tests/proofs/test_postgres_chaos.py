@@ -44,7 +44,6 @@ def _in_trouble(server: postgres.Server, fleet: Fleet) -> None:
             away += 1
 
 
-@pytest.mark.alone
 @pytest.mark.timeout(TROUBLE_S + 240)
 def test_workers_and_servers_that_die_all_the_time_lose_nothing_and_settle_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

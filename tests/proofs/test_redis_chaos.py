@@ -40,7 +40,6 @@ def _in_trouble(server: redis.RedisServer, fleet: Fleet) -> None:
             away += 1
 
 
-@pytest.mark.alone
 @pytest.mark.timeout(TROUBLE_S + 240)
 def test_workers_and_servers_that_die_all_the_time_lose_nothing_and_settle_nothing_twice(
     tmp_path: Path, redis_program: str
@@ -93,7 +92,6 @@ def _log_of(server: redis.RedisServer) -> Path:
     return max(server.folder.rglob("*.aof"), key=lambda path: path.stat().st_size)
 
 
-@pytest.mark.alone
 @pytest.mark.timeout(240)
 def test_wherever_the_log_of_the_server_ends_no_task_is_in_limbo(redis_server: redis.RedisServer) -> None:
     draw = random.Random(5)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import multiprocessing
 import time
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
@@ -15,7 +14,7 @@ import dibs
 from dibs.model.instants import to_micros
 from dibs.sync import connect_sync
 from dibs.testing import FakeClock
-from tests.proofs.crowd import run_crowd
+from tests.proofs.crowd import exit_of, run_crowd
 from tests.proofs.dying import Killed
 
 if TYPE_CHECKING:
@@ -123,7 +122,6 @@ def _die(path: str, now: int, at: int, after: bool) -> None:
 def test_a_server_that_is_killed_anywhere_leaves_one_task_for_each_tick(
     makes: str, after: bool, tmp_path: Path
 ) -> None:
-    spawn = multiprocessing.get_context("spawn")
     clock = FakeClock()
     path = str(tmp_path / "dibs.db")
     task = {"type": "audit"}
@@ -132,9 +130,7 @@ def test_a_server_that_is_killed_anywhere_leaves_one_task_for_each_tick(
         queue.add_schedule("audit", every=60, overlap="cancel", **made)
     for at in range(1, 40):
         clock.advance(60)
-        dying = spawn.Process(target=_die, args=(path, clock(), at, after))
-        dying.start()
-        dying.join(60)
+        ended = exit_of(_die, path, clock(), at, after)
         with connect_sync(f"sqlite:{path}", clock=clock) as queue:
             queue.run_duties()
             clock.advance(2)
@@ -146,7 +142,7 @@ def test_a_server_that_is_killed_anywhere_leaves_one_task_for_each_tick(
             assert len(live) == 1, "what was made before is cancelled"
             schedule = queue.get_schedule("audit")
             assert (schedule.made, schedule.firing) == (at, ())
-        if dying.exitcode == 0:
+        if ended == 0:
             break
-    assert dying.exitcode == 0, "it never came to an end"
+    assert ended == 0, "it never came to an end"
     assert at > 5

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +10,7 @@ from dibs.model.task import NewTask
 from dibs.rules import signatures
 from dibs.sync import connect_sync, drive
 from dibs.testing import FakeClock
+from tests.proofs.crowd import exit_of
 from tests.proofs.dying import Killed
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from dibs.sync import SyncQueue
 
 SECRET = "It's a Secret to Everybody"
-SPAWN = multiprocessing.get_context("spawn")
 
 
 def _look(path: str, now: int, at: int, after: bool) -> None:
@@ -41,11 +40,9 @@ def _receive(path: str, now: int, at: int, after: bool) -> None:
 
 def _die(work: Any, path: str, clock: FakeClock, at: int, after: bool) -> bool:
     """Whether the process was killed."""
-    dying = SPAWN.Process(target=work, args=(path, clock(), at, after))
-    dying.start()
-    dying.join(60)
-    assert dying.exitcode in (0, -9)
-    return dying.exitcode == -9
+    ended = exit_of(work, path, clock(), at, after)
+    assert ended in (0, -9)
+    return ended == -9
 
 
 def _made(queue: SyncQueue, type: str) -> list[Any]:

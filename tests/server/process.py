@@ -6,14 +6,16 @@ import http.client
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from tests.servers import warm
+
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
@@ -39,10 +41,8 @@ class Up:
     def __init__(self, home: Path, url: str, *options: str, port: int = 0) -> None:
         self.home = home
         self.env = environment(home)
-        command = [*COMMAND, "up", "--url", url, "--port", str(port), "--json", *options]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.env, cwd=home, text=True
-        )
+        argv = ["up", "--url", url, "--port", str(port), "--json", *options]
+        self.process = warm.Command(argv, env=self.env, cwd=home)
         assert self.process.stderr is not None
         self.logged: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -88,8 +88,8 @@ class Up:
         """One command of the shell, of the same user, told nothing but where the server is. `program`: what stands
         after `--`."""
         env = self.env if token is None else {**self.env, "DIBS_TOKEN": token}
-        command = [*COMMAND, *argv, "--url", self.url, *(("--", *program) if program else ())]
-        return subprocess.run(command, capture_output=True, text=True, env=env, cwd=self.home, timeout=60, check=False)
+        command = [*argv, "--url", self.url, *(("--", *program) if program else ())]
+        return warm.run(command, env=env, cwd=self.home)
 
     def until_ready(self) -> None:
         """Wait until it says that it is."""

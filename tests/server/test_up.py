@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.server.process import COMMAND, environment, up
+from tests.servers import warm
 from tests.servers.ports import free_port, nobody_at
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ def store(tmp_path: Path) -> str:
 
 def refused(home: Path, *argv: str) -> tuple[int, dict[str, Any]]:
     """The exit code and the error of a command that must not start anything."""
-    command = [*COMMAND, "up", "--json", *argv]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment(home), timeout=60, check=False)
+    done = warm.run(["up", "--json", *argv], env=environment(home))
     assert done.stdout == ""
     return done.returncode, json.loads(done.stderr.splitlines()[-1])
 

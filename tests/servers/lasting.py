@@ -1,8 +1,8 @@
 """Connections to PostgreSQL that outlive a test.
 
 On a new one the server first has to read its catalog and to compile what it is asked for, which takes longer than most
-tests do. So they all run in one event loop, and what a store closes is kept for the next who connects to the same
-schema. Only what a store closed politely is kept: what it cut off is cut off.
+tests do. So stores share one event loop, that of the tests or that of a portal, and what a store closes is kept for the
+next who connects to the same schema. Only what a store closed politely is kept: what it cut off is cut off.
 """
 
 from __future__ import annotations
@@ -11,21 +11,54 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 
 from dibs.stores.postgres import PostgresStore
+from dibs.stores.postgres.portal import Portal
+from dibs.sync import drive
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
+    from dibs.stores.postgres.engine import Engine
     from dibs.testing import FakeClock
 
 _FAREWELL_S = 5.0
 
 
+class Kept:
+    """Connections that are kept, by the schema they are for."""
+
+    def __init__(self) -> None:
+        self._idle: dict[str, list[Any]] = {}
+
+    def serve(self, engine: Engine) -> None:
+        """Have this engine take a kept connection before it opens a new one."""
+        idle, settle_in = self._idle.setdefault(engine.url, []), engine._settle_in
+
+        async def lend() -> Any:
+            while idle:
+                connection = idle.pop()
+                if not connection.is_closed():
+                    return _Lent(connection, idle)
+            return _Lent(await engine.connect(), idle)
+
+        async def settle_in_and_lend() -> None:
+            # To the pool only: who listens for news has a connection of its own.
+            await settle_in()
+            engine._pool._connect = lend
+
+        engine._settle_in = settle_in_and_lend  # type: ignore[method-assign]
+
+    async def close(self) -> None:
+        """Close them."""
+        for connection in [connection for idle in self._idle.values() for connection in idle]:
+            await connection.close(timeout=_FAREWELL_S)
+
+
 class Lasting:
-    """An event loop, and the connections that are kept in it."""
+    """An event loop for tests, and the connections that are kept in it."""
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
-        self._kept: dict[str, list[Any]] = {}
+        self._kept = Kept()
 
     def run(self, test: Coroutine[Any, Any, None]) -> None:
         """Run a test to its end. As with `asyncio.run`, what it leaves behind is cancelled."""
@@ -37,32 +70,44 @@ class Lasting:
     async def open(self, url: str, clock: FakeClock) -> PostgresStore:
         """A store that takes a kept connection before it opens a new one."""
         store = PostgresStore(url, clock=clock)
-        engine = store._engine
-        kept, settle_in = self._kept.setdefault(url, []), engine._settle_in
-
-        async def lend() -> Any:
-            while kept:
-                connection = kept.pop()
-                if not connection.is_closed():
-                    return _Lent(connection, kept)
-            return _Lent(await engine.connect(), kept)
-
-        async def settle_in_and_lend() -> None:
-            # To the pool only: who listens for news has a connection of its own.
-            await settle_in()
-            engine._pool._connect = lend
-
-        engine._settle_in = settle_in_and_lend  # type: ignore[method-assign]
+        self._kept.serve(store._engine)
         await store.connect()
         return store
 
     def close(self) -> None:
-        async def close() -> None:
-            for connection in [connection for kept in self._kept.values() for connection in kept]:
-                await connection.close(timeout=_FAREWELL_S)
-
-        self._runner.run(close())
+        self._runner.run(self._kept.close())
         self._runner.close()
+
+
+class LastingPortal:
+    """The same for stores that block: they share a portal, which outlives them."""
+
+    def __init__(self) -> None:
+        self.portal = Portal()
+        self._kept = Kept()
+
+    def open(self, url: str, clock: FakeClock) -> PostgresStore:
+        """A store that takes a kept connection before it opens a new one."""
+        store = PostgresStore(url, clock=clock, blocking=True)
+        self._kept.serve(store._engine)
+        store._engine._portal = _Lasts(self.portal)
+        self.portal.run(store._engine._settle_in())
+        drive(store.connect())
+        return store
+
+    def close(self) -> None:
+        self.portal.run(self._kept.close())
+        self.portal.close()
+
+
+class _Lasts(Portal):
+    """A portal as a store sees it; it stays when the store goes."""
+
+    def __init__(self, portal: Portal) -> None:
+        self.loop, self._thread = portal.loop, portal._thread
+
+    def close(self) -> None:
+        pass
 
 
 class _Lent:

@@ -27,11 +27,15 @@ import pytest
 from dibs.stores.postgres.address import Address
 from dibs.stores.postgres.engine import Engine
 from dibs.stores.postgres.portal import Portal
+from tests.servers.lasting import LastingPortal
 from tests.servers.minder import mind
 from tests.servers.ports import free_port
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from dibs.stores.postgres import PostgresStore
+    from dibs.testing import FakeClock
 
 FOLDER = "DIBS_TEST_SERVERS"
 """Names the folder of the run's shared server; set by the process that controls the run, inherited by its workers."""
@@ -65,9 +69,34 @@ class Server:
 
     def create(self, authentication: str = "trust") -> None:
         """Make the files. With `scram-sha-256`, who connects over TCP has to know a password."""
+        self._make_folder()
+        run = os.environ.get(FOLDER)
+        if run is None:
+            self._init(authentication)
+        else:
+            first = self._first_of(Path(run), authentication)
+            subprocess.run(["cp", "-a", first, self.data], check=True)
+
+    def _first_of(self, run: Path, authentication: str) -> Path:
+        """Files as `initdb` makes them, which takes a while: once in a run."""
+        run.mkdir(mode=0o755, exist_ok=True)
+        first = Server(run / f"first-{self._binaries}-{authentication}", binaries=self._binaries)
+        made = first.folder / "made"
+        with open(run / f"{first.folder.name}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not made.exists():
+                mind(int(run.name.rsplit("-", 1)[1]), run)
+                first._make_folder()
+                first._init(authentication)
+                made.touch()
+        return first.data
+
+    def _make_folder(self) -> None:
         self.folder.mkdir(mode=0o755, parents=True, exist_ok=True)
         if _user() is not None:
             os.chown(self.folder, *_user())  # type: ignore[misc]
+
+    def _init(self, authentication: str) -> None:
         self._run("initdb", "-D", self.data, "-U", "postgres", "-E", "UTF8", "--locale=C", "-N",
                   "--auth-local=trust", f"--auth-host={authentication}")  # fmt: skip
 
@@ -221,7 +250,8 @@ class Schemas:
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._portal = Portal()
+        self._lasting = LastingPortal()
+        self._portal = self._lasting.portal
         self._connection: Any = None
         self._free: list[str] = []
         self._emptying: dict[str, str] = {}
@@ -235,13 +265,17 @@ class Schemas:
         self._clear_away(schema)
         self._free.append(schema)
 
+    def open(self, url: str, clock: FakeClock) -> PostgresStore:
+        """A store that blocks on a schema that is lent; its connections outlive it."""
+        return self._lasting.open(url, clock)
+
     def close(self) -> None:
         """Drop them."""
         for schema in self._emptying:
             self._run(f"DROP SCHEMA IF EXISTS {schema}, {schema}_first CASCADE")
         if self._connection is not None:
             self._portal.run(self._connection.close())
-        self._portal.close()
+        self._lasting.close()
 
     def _create(self) -> str:
         schema = f"test_{os.urandom(5).hex()}"

@@ -1,16 +1,13 @@
-"""A server in a process of its own, to be killed: `python -m tests.servers.process STORE PORT`."""
+"""A server in a process of its own, to be killed."""
 
 from __future__ import annotations
 
 import asyncio
 import http.client
-import os
-import signal
-import subprocess
-import sys
 import time
 from typing import TYPE_CHECKING
 
+from tests.proofs.crowd import Forked
 from tests.servers.ports import free_port
 
 if TYPE_CHECKING:
@@ -29,23 +26,16 @@ class ServerProcess:
 
     def start(self) -> None:
         """Start it, and wait until it answers."""
-        with self._said.open("ab") as said:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.servers.process", self._store, str(self.port)],
-                stdout=said,
-                stderr=said,
-                start_new_session=True,
-            )
+        self._process = Forked(run, self._store, self.port, said=self._said)
         end = time.monotonic() + 60
         while not self._answers():
             assert self._process.poll() is None, self._said.read_text()
             assert time.monotonic() < end, "the server did not start"
-            time.sleep(0.05)  # a process takes its time
+            time.sleep(0.02)  # a process takes its time
 
     def kill(self) -> None:
         """`kill -9`, whatever it is doing."""
-        os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+        self._process.kill()
 
     def _answers(self) -> bool:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -74,5 +64,6 @@ async def serve(store: str, port: int) -> None:
         keeping.cancel()
 
 
-if __name__ == "__main__":
-    asyncio.run(serve(sys.argv[1], int(sys.argv[2])))
+def run(store: str, port: int) -> None:
+    """The same for who has no event loop."""
+    asyncio.run(serve(store, port))

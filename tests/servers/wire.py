@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import suppress
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -36,6 +37,7 @@ class Wire:
         self._server = (parts.hostname, parts.port)
         self._awaited: list[tuple[bytes, Cut]] = []
         self.cuts = 0
+        self._over = 0
         self._portal = Portal()
         self._writers: set[asyncio.StreamWriter] = set()
         self._listening = self._portal.run(asyncio.start_server(self._connected, "127.0.0.1", 0, ssl=tls))
@@ -45,6 +47,13 @@ class Wire:
     def cut_at(self, message: bytes, how: Cut) -> None:
         """Cut the first connection on which a client sends this; only once."""
         self._awaited.append((message, how))
+
+    def until_over(self) -> None:
+        """Wait until what was cut off, and arrives nevertheless, has arrived and was answered."""
+        end = time.monotonic() + PATIENCE_S
+        while self._over < self.cuts:
+            assert time.monotonic() < end, "it is still on its way"
+            time.sleep(0.005)  # it is on its way in another thread
 
     def close_door(self) -> None:
         """Let nobody in any more; who is in stays."""
@@ -102,6 +111,7 @@ class Wire:
                 elif how is Cut.NEVER:
                     await asyncio.sleep(60)
                 writer.transport.abort()
+                self._over += 1
                 return
             to_server.write(chunk)
             await to_server.drain()

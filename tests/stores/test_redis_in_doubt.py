@@ -83,7 +83,7 @@ class Scene:
         return {task.id: task.status for task in found if task.id not in self.before}
 
     def close(self) -> None:
-        time.sleep(0.6)  # what is late has arrived
+        self.wire.until_over()
         assert self.wire.cuts == 1
         assert drive(self.beside.queue.store.check()) == []
         self.queue.close()
@@ -102,7 +102,7 @@ def scene(redis_url: str, request: pytest.FixtureRequest) -> Iterator[Scene]:
 def test_a_task_is_added_once(scene: Scene, cut: Cut) -> None:
     scene.cut("add", cut)
     task = scene.queue.add("work", {"n": 1})
-    time.sleep(0.6)  # what is late has arrived
+    scene.wire.until_over()
     assert scene.tasks() == {task.id: "ready"}
     assert scene.beside.get(task.id).created_at == task.created_at
 
@@ -113,7 +113,7 @@ def test_many_tasks_are_added_once(scene: Scene, cut: Cut) -> None:
     scene.before = {task.id for task in scene.beside.find(limit=500).items}
     scene.cut("add_many", cut)
     tasks = scene.queue.add_many([dibs.NewTask("work", {"n": n}) for n in range(3)])
-    time.sleep(0.6)  # what is late has arrived
+    scene.wire.until_over()
     assert scene.tasks() == {task.id: "ready" for task in tasks}
     assert {scene.beside.get(task.id).created_at for task in tasks} == {task.created_at for task in tasks}
 
@@ -123,7 +123,7 @@ def test_what_was_handed_out_is_handed_over(scene: Scene, cut: Cut) -> None:
     tasks = scene.queue.add_many([dibs.NewTask("work", {"n": n}) for n in range(4)])
     scene.cut("claim", cut)
     claims = scene.queue.claim("a", limit=2)
-    time.sleep(0.6)  # what is late has arrived
+    scene.wire.until_over()
     assert [claim.task.id for claim in claims] == [task.id for task in tasks[:2]]
     assert [claim.task.payload for claim in claims] == [{"n": 0}, {"n": 1}]
     assert [claim.fence for claim in claims] == [scene.beside.get(claim.task.id).fence for claim in claims]
@@ -156,7 +156,7 @@ def test_a_step_that_hands_out_is_answered_with_what_it_handed_out(scene: Scene,
     tasks = [scene.queue.add("work", locks=[f"lock-{n}"]) for n in range(3)]
     scene.cut("commit", cut)
     [claim] = scene.queue.claim("a")
-    time.sleep(0.6)  # what is late has arrived
+    scene.wire.until_over()
     assert claim.task.id == tasks[0].id
     assert claim.fence == scene.beside.get(claim.task.id).fence
     assert scene.tasks() == {tasks[0].id: "running", tasks[1].id: "ready", tasks[2].id: "ready"}
