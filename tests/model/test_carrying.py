@@ -6,34 +6,25 @@ What a store is given it must give back, and whatever happens afterwards must ha
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import rule
 from msgspec.structs import replace
 
-from dibs.stores.memory import MemoryStore
-from dibs.stores.postgres import PostgresStore
-from dibs.stores.redis import RedisStore
-from dibs.stores.sqlite import SqliteStore
 from dibs.stores.standing import FILLING, Standing
 from dibs.sync import drive
-from tests.model.test_model import NAMESPACES, SCHEMAS, Stores
-from tests.model.worlds import scratch_folder
-from tests.servers.quick import sqlite_file
-from tests.servers.redis import Namespaces, shared_programs, shared_urls
+from tests.model.exploring import EXAMPLES, explore
+from tests.model.test_model import Stores
+from tests.model.worlds import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from dibs.stores.carrying import Cargo, CarriedSettings
     from dibs.stores.contract import Store
-    from tests.servers.postgres import Schemas
+    from tests.model.worlds import Grounds
 
-EXAMPLES = int(os.environ.get("DIBS_MODEL_EXAMPLES", "0"))
+SEEDS = range(4)
 KINDS = os.environ.get("DIBS_CARRY", "memory,sqlite,postgres,redis").split(",")
 
 
@@ -44,8 +35,9 @@ class Movers(Stores):
     def move(self, turn: int, batch: int) -> None:
         """Everybody moves: to the store of a kind that others lived in, depending on `turn`."""
         here = [world for world in self.worlds if world.name in KINDS]
+        kinds = [kind for kind in KINDS if kind in self.grounds.stores]
         for place, world in enumerate(here):
-            target = self._fresh(KINDS[(place + turn) % len(KINDS)])
+            target = open_store(kinds[(place + turn) % len(kinds)], self.grounds, self.clock, self.places)
             try:
                 drive(carry(world.store, target, batch))
                 assert drive(target.check()) == [], f"{world.name} moved to {target.url}"
@@ -53,26 +45,13 @@ class Movers(Stores):
                 drive(target.close())
                 raise
             world.settle_in(target)
+        self._compare(everything=True)
 
     def teardown(self) -> None:
         try:
             self.move(len(self.tasks) % 4, 3)
         finally:
             super().teardown()
-
-    def _fresh(self, kind: str) -> Store:
-        if kind == "memory":
-            return MemoryStore(clock=self.clock, blocking=True)
-        if kind == "sqlite":
-            folder = self.places.enter_context(scratch_folder())
-            return SqliteStore.open(str(sqlite_file(Path(folder) / "dibs.db")), clock=self.clock, blocking=True)
-        if kind == "redis":
-            redis = RedisStore(self.places.enter_context(NAMESPACES[0].lend()), clock=self.clock, blocking=True)
-            drive(redis.connect())
-            return redis
-        store = PostgresStore(self.places.enter_context(SCHEMAS[0].lend()), clock=self.clock, blocking=True)
-        drive(store.connect())
-        return store
 
 
 async def carry(source: Store, target: Store, batch: int) -> None:
@@ -108,20 +87,7 @@ def _same(source: Cargo, target: Cargo) -> None:
     assert sorted(source.dependents) == sorted(target.dependents)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def schemas(postgres_schemas: Schemas) -> Iterator[None]:
-    SCHEMAS.append(postgres_schemas)
-    NAMESPACES.append(Namespaces(shared_urls(shared_programs()[0])))
-    yield
-    SCHEMAS.clear()
-    NAMESPACES.pop().close()
-
-
-TestMovers: Any = pytest.mark.timeout(0 if EXAMPLES else 1800)(Movers.TestCase)
-TestMovers.settings = settings(
-    max_examples=EXAMPLES or 15,
-    stateful_step_count=40,
-    deadline=None,
-    derandomize=not EXAMPLES,
-    suppress_health_check=list(HealthCheck),
-)
+@pytest.mark.timeout(0 if EXAMPLES else 1800)
+@pytest.mark.parametrize("seed", SEEDS)
+def test_what_is_carried_into_another_store_goes_on_as_if_nothing_had_moved(grounds: Grounds, seed: int) -> None:
+    explore(lambda: Movers(grounds), seed, examples=3)
