@@ -155,8 +155,6 @@ def test_broken_bytes_from_people_are_refused(shell: Run) -> None:
         (["ls", "--limit", "0"], "limit"),
         (["ls", "-type:code"], "type:code"),
         (["schedule", "add", "s", "--every", "1h", "--dag", "no-such-file.yaml"], "dag"),
-        (["hook", "add", "h", "mailto:ada@example.com"], "url"),
-        (["trigger", "add", "x", "--event", "task.compleeted", "--type", "t"], "events"),
         (["up", "--allow-host", "http://queue.example.com"], "allow_hosts"),
         (["ls", "--cursor", "garbage"], "cursor"),
         (["tail", "--no-follow", "--after", "-1"], "after"),

@@ -27,18 +27,13 @@ def failed(dibs: Run, *, agent: str = "ada", max_attempts: int = 1, again: str |
     return task
 
 
-def test_a_ladder_is_set_shown_and_cleared(dibs: Run) -> None:
-    assert dibs("escalation", "ls", "--json", ok=True).json == []
-    made = dibs("escalation", "set", "--type", "code", LADDER, "--json", ok=True).json
-    assert (made["type"], [rung["do"] for rung in made["rungs"]]) == ("code", ["reassign", "ask"])
-    assert dibs("escalation", "show", "--type", "code", "--json", ok=True).json == made
-    assert dibs("escalation", "ls", "--json", ok=True).json == [made]
+def test_a_ladder_is_a_line_for_each_rung(dibs: Run) -> None:
+    dibs("escalation", "set", "--type", "code", LADDER, ok=True)
     assert [line.split("\t") for line in dibs("escalation", "ls", ok=True).out.splitlines()] == [
         ["type code", "1", "reassign to agent senior", "", "", ""],
         ["type code", "2", "ask grace", "Which branch?", "7200s", "main"],
     ]
-    assert dibs("escalation", "clear", "--type", "code", "--json", ok=True).json == {"cleared": True}
-    assert dibs("escalation", "clear", "--type", "code").code == 4
+    assert dibs("escalation", "clear", "--type", "code", ok=True).out == ""
     assert dibs("escalation", "ls", ok=True).out == ""
 
 
@@ -99,29 +94,6 @@ def test_a_bad_file_sets_nothing(dibs: Run, tmp_path: Path, field: str, text: st
     file.write_text(f'{text}[[escalation.good]]\nafter = 1\ndo = "notify"\n' if field == "do" else text)
     refused = dibs("escalation", "apply", file, "--json")
     assert (refused.code, refused.error["field"]) == (2, field)
-    assert dibs("escalation", "ls", "--json", ok=True).json == []
-
-
-@pytest.mark.parametrize(
-    ("arguments", "code", "field"),
-    [
-        (("set", "--type", "code", "{nope"), 2, "escalation"),
-        (("set", "--type", "code", "[]"), 2, "escalation"),
-        (("set", "--type", "code", '[{"after": 1, "do": "ask"}]'), 2, "to"),
-        (("set", '[{"after": 1, "do": "notify"}]'), 2, "type"),
-        (("set", "--dag", "dag_x", '[{"after": 1, "do": "notify"}]'), 4, "dag"),
-        (("show", "--type", "code"), 4, "type"),
-        (("clear", "--dag", "dag_x"), 4, "dag"),
-        (("show",), 2, "type"),
-    ],
-)
-def test_what_makes_no_sense_is_refused(
-    dibs: Run, snapshot: Callable[[], Any], arguments: tuple[str, ...], code: int, field: str
-) -> None:
-    before = snapshot()
-    refused = dibs("escalation", *arguments, "--json")
-    assert (refused.code, refused.error["field"]) == (code, field)
-    assert snapshot() == before
     assert dibs("escalation", "ls", "--json", ok=True).json == []
 
 

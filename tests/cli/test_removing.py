@@ -41,28 +41,3 @@ def test_what_is_not_there_is_not_found(dibs: Run, snapshot: Callable[[], Any], 
     assert told.err.startswith(f"dibs: There is no {family} ")
     assert told.err.endswith(f"`dibs {family} ls` shows the ones there are.\n")
     assert snapshot() == before
-
-
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        (("breaker", "close", "nope"), 0),
-        (("breaker", "reset", "nope"), 0),
-        (("slots", "--type", "nope", "any"), 0),
-        # Also 0 would do; a script may want to know that nothing was opened.
-        (("resume", "--type", "nope"), 3),
-        (("resume", "--everything"), 3),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else str(value),
-)
-def test_a_state_that_holds_already_is_no_error(dibs: Run, line: tuple[str, ...], code: int) -> None:
-    dibs("add", "t", ok=True)
-    assert dibs(*line).code == code
-    assert dibs(*line, "--json").err == ""
-
-
-def test_who_is_unknown_can_be_neither_drained_nor_unregistered(dibs: Run) -> None:
-    dibs("add", "t", ok=True)
-    for verb in ("drain", "unregister"):
-        refused = dibs("agents", verb, "nope", "--json")
-        assert (refused.code, refused.error["field"]) == (4, "agent")
