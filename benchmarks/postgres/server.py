@@ -66,6 +66,11 @@ class Server:
     def can_restart(self) -> bool:
         return False
 
+    @property
+    def pid(self) -> int | None:
+        """The process whose CPU time is the server's, where that is known."""
+        return None
+
     def restart(self) -> None:
         raise NotImplementedError
 
@@ -130,6 +135,10 @@ class OwnServer(Server):
     @property
     def can_restart(self) -> bool:
         return True
+
+    @property
+    def pid(self) -> int | None:
+        return self._process and self._process.pid
 
     def create(self) -> None:
         argv = ["initdb", "-D", str(self._folder / "data"), "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C"]

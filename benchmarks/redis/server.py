@@ -61,6 +61,11 @@ class Server:
             major, minor, *_ = str(_info(connection, "server")["redis_version"]).split(".")
             return int(major), int(minor)
 
+    @property
+    def pid(self) -> int | None:
+        """The process whose CPU time is the server's, where that is known."""
+        return None
+
     def restart(self) -> None:
         raise NotImplementedError
 
@@ -145,6 +150,10 @@ class OwnServer(Server):
     @property
     def can_restart(self) -> bool:
         return True
+
+    @property
+    def pid(self) -> int | None:
+        return self._process and self._process.pid
 
     def start(self) -> None:
         options = [text for name, value in OPTIONS.items() for text in (f"--{name}", value)]

@@ -1,0 +1,1 @@
+"""What one operation costs on each store, also against another version of dibs: the measures `slow` and `hot`."""
