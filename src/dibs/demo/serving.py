@@ -21,8 +21,6 @@ from dibs.model.status import DagStatus
 from dibs.model.task import NewTask
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     from dibs.demo.fleet import Fleet
     from dibs.sync import SyncQueue
 
@@ -72,9 +70,7 @@ class Server:
     def __enter__(self) -> Server:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
 
@@ -82,25 +78,24 @@ def go_on(queue: SyncQueue, fleet: Fleet, prefix: str, *, plays: int | None = No
     """Play one encore after the other, until interrupted (or so many were begun). What is not done then is cancelled:
     nobody would do it any more. If adding one was interrupted, it is added again, which is the same, and cancelled."""
     queue.set_budget("type:" + prefix + "code", 25, window="day")
-    begun: dict[str, str] = {}
+    begun: dict[int, str] = {}
     number = 1
 
-    def begin(title: str) -> str:
-        return queue.add_dag(title, encore(prefix), created_by="orchestrator", key=prefix + title).id
+    def begin(number: int) -> str:
+        title, key = f"{landing_page.TITLE}, revision {number}", f"{prefix}revision {number}"
+        return queue.add_dag(title, encore(prefix), created_by="orchestrator", key=key).id
 
     try:
         while plays is None or number <= plays:
-            begun = {title: id for title, id in begun.items() if queue.get_dag(id).status in _OPEN}
+            begun = {each: id for each, id in begun.items() if queue.get_dag(id).status in _OPEN}
             if len(begun) < MOST_OPEN and not fleet.lost():
                 number += 1
-                title = f"{landing_page.TITLE}, revision {number}"
-                begun[title] = ""
-                begun[title] = begin(title)
-            if plays is None:
-                time.sleep(PAUSE_S)
+                begun[number] = ""
+                begun[number] = begin(number)
+            time.sleep(PAUSE_S if plays is None else 0)
     except KeyboardInterrupt:
-        for title, id in begun.items():
-            queue.cancel(id or begin(title), reason="the demo was stopped")
+        for each, id in begun.items():
+            queue.cancel(id or begin(each), reason="the demo was stopped")
 
 
 def encore(prefix: str = "") -> list[NewTask]:

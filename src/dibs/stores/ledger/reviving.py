@@ -23,12 +23,7 @@ def revive(
     state: State, task_id: str, payload: bytes | None, body_hash: str | None, delay_s: float, keep_steps: bool
 ) -> Task:
     """All that comes back does so in one commit, or nothing does."""
-    record = state.get(task_id)
-    lifecycle.check(record.status, lifecycle.Verb.RETRY, task_id)
-    stopper = _failed_parent(state, record, coming_back={})
-    if stopper is not None:
-        raise refusals.waits_for(task_id, stopper.id, stopper.status)
-    coming_back, staying = _who_comes_back(state, record)
+    record, coming_back, staying = _planned(state, task_id)
     keys = {each.id: each.spec.key for each in coming_back.values()}
     renamed = payload is not None and body_hash is not None and record.spec.key is not None
     if renamed and record.spec.key == record.body_hash:
@@ -63,13 +58,18 @@ def revive(
 
 def refuse(state: State, task_id: str) -> None:
     """Raises what `revive` would, without another payload."""
+    _, coming_back, _ = _planned(state, task_id)
+    _check_keys(state, coming_back, {each.id: each.spec.key for each in coming_back.values()})
+
+
+def _planned(state: State, task_id: str) -> tuple[Record, dict[str, Record], list[tuple[Record, str]]]:
+    """The task, if it may be retried; and what comes back and what stays down with it."""
     record = state.get(task_id)
     lifecycle.check(record.status, lifecycle.Verb.RETRY, task_id)
     stopper = _failed_parent(state, record, coming_back={})
     if stopper is not None:
         raise refusals.waits_for(task_id, stopper.id, stopper.status)
-    coming_back, _ = _who_comes_back(state, record)
-    _check_keys(state, coming_back, {each.id: each.spec.key for each in coming_back.values()})
+    return record, *_who_comes_back(state, record)
 
 
 def _who_comes_back(state: State, record: Record) -> tuple[dict[str, Record], list[tuple[Record, str]]]:
