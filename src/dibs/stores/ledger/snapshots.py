@@ -136,6 +136,6 @@ def decoded(value: bytes | None) -> Any:
 
 
 def _outputs(state: State, record: Record, kinds: tuple[str, ...]) -> dict[str, Any]:
-    """The outputs of the tasks at the other end of its edges of these kinds, as the claim names them."""
+    """Outputs of the tasks at the other end of its edges of these kinds, as a claim names them. None until judged."""
     parents = [state.tasks[edge.parent] for edge in state.edges_into.get(record.id, ()) if edge.kind in kinds]
-    return by_name((parent.id, parent.spec.ref, parent.output) for parent in parents)
+    return by_name((parent.id, parent.spec.ref, parent.output if parent.final else None) for parent in parents)

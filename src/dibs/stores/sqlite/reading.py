@@ -41,7 +41,8 @@ SELECT e.child, t.id FROM json_each(?) j
 CROSS JOIN edges e ON e.child = j.value AND e.resolved_at IS NULL CROSS JOIN tasks t ON t.n = e.parent ORDER BY e.id
 """
 _INPUTS = """
-SELECT e.child, e.kind, t.id, s.spec->>'$.ref', coalesce(a.output, b.output)
+SELECT e.child, e.kind, t.id, s.spec->>'$.ref',
+    CASE WHEN t.status IN ('completed', 'dead_lettered', 'cancelled') THEN coalesce(a.output, b.output) END
 FROM json_each(?) j
 CROSS JOIN edges e ON e.child = j.value AND e.kind <> 'judge'
 CROSS JOIN tasks t ON t.n = e.parent

@@ -157,6 +157,14 @@ class Graphs(Topic):
             assert await status(queue, child) == Status.READY
             await finish(queue, "cleanup")
 
+    async def test_output_that_nobody_has_judged_is_no_input(self, queue: Queue) -> None:
+        parent = await queue.add("parent", expects={"validation": "human"})
+        await queue.add("child", after_ended=[parent])
+        await kill(queue, "parent")
+        await queue.retry(parent.id)
+        await queue.complete(await take(queue, "parent"), "a draft")
+        assert (await take(queue, "child")).inputs == {parent.id: None}
+
     async def test_after_ended_on_an_ended_task_is_met_at_once(self, queue: Queue) -> None:
         dag = await queue.add_dag("Elsewhere", [NewTask("one")])
         parent = await queue.add("parent")
