@@ -1,8 +1,9 @@
 """The dashboard in a real browser, on a real server and store.
 
 `server`: `dibs up` on a SQLite file of its own, one for the tests of a module, and a queue on the same file. `page`: a
-fresh browser window, logged in as admin; `viewer_page`: one that may only look. Whatever a page says to its console, or
-tries that its policy refuses, fails the test.
+new window, logged in as admin; `viewer_page`: one that may only look. Windows of a module share what the browser has
+loaded and compiled, which takes it most of a second; what a test stored there is removed. Whatever a page says to its
+console, or tries that its policy refuses, fails the test.
 
 What a page shows for a few seconds stays for long here: a machine that stands still must not miss it.
 """
@@ -24,7 +25,7 @@ from tests.web import chromium
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from playwright.sync_api import Browser, Dialog, Locator, Page
+    from playwright.sync_api import Browser, BrowserContext, Dialog, Locator, Page
 
     from dibs.sync import SyncQueue
 
@@ -81,7 +82,10 @@ def browser() -> Iterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(
-            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"], timeout=2 * PATIENCE_MS
+            executable_path=path,
+            # Windows of a site share a process, and what it has compiled.
+            args=["--no-sandbox", "--disable-dev-shm-usage", "--process-per-site"],
+            timeout=2 * PATIENCE_MS,
         )
         yield found
         found.close()
@@ -102,28 +106,67 @@ def server(tmp_path_factory: pytest.TempPathFactory, store_url: str) -> Iterator
         yield Server(process.url, queue, tokens, process)
 
 
+class Windows:
+    """Windows on one server: each role has a browser context of its own, which lasts as long as the server."""
+
+    def __init__(self, browser: Browser, server: Server) -> None:
+        self._browser, self._server = browser, server
+        self._kept: dict[str | None, tuple[BrowserContext, Page]] = {}
+
+    def open(self, role: str | None, size: Any, color_scheme: Any) -> Page:
+        """A new window; who logged in is as new."""
+        if role not in self._kept:
+            context = self._browser.new_context(base_url=self._server.url)
+            context.set_default_timeout(PATIENCE_MS)
+            context.add_init_script(f"({LASTING})({_passing()})")
+            # As long as a page of the site is open, the process that shows it stays.
+            stays = context.new_page()
+            stays.goto("/healthz")
+            self._kept[role] = context, stays
+        context, _ = self._kept[role]
+        context.clear_cookies()
+        if role is not None:
+            context.add_cookies([cookie_of(self._server, self._server.tokens[role])])
+        page = context.new_page()
+        page.set_viewport_size(size)
+        page.emulate_media(color_scheme=color_scheme, reduced_motion="reduce")
+        return page
+
+    def tidy(self) -> None:
+        """Close all windows and remove what they stored."""
+        for context, stays in self._kept.values():
+            for page in context.pages:
+                if page is not stays:
+                    page.close()
+            context.clear_cookies()
+            context.clear_permissions()
+            stays.evaluate("localStorage.clear()")
+
+    def close(self, role: str | None) -> None:
+        """Forget a role's context: the next window begins with nothing."""
+        self._kept.pop(role)[0].close()
+
+
+@pytest.fixture(scope="module")
+def windows(browser: Browser, server: Server) -> Iterator[Windows]:
+    found = Windows(browser, server)
+    yield found
+    for role in [*found._kept]:
+        found.close(role)
+
+
 @pytest.fixture
-def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]:
+def open_page(windows: Windows, server: Server) -> Iterator[Callable[..., Page]]:
     """Opens windows: `open_page("viewer", dark=True, width=380)`; None: nobody is logged in. `faults_allowed`: the
     server is about to be lost, or something refused."""
-    opened: list[tuple[Any, list[str], bool]] = []
+    told: list[str] = []
 
     def open_one(
         role: str | None = "admin", *, dark: bool = False, width: int | None = None, faults_allowed: bool = False
     ) -> Page:
         size = {**(WIDE if width is None else NARROW), **({} if width is None else {"width": width})}
-        context = browser.new_context(
-            base_url=server.url,
-            viewport=size,  # type: ignore[arg-type]
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-        )
-        context.set_default_timeout(PATIENCE_MS)
-        context.add_init_script(f"({LASTING})({_passing()})")
-        if role is not None:
-            context.add_cookies([cookie_of(server, server.tokens[role])])
-        page = context.new_page()
-        faults: list[str] = []
+        page = windows.open(role, size, "dark" if dark else "light")
+        faults: list[str] = [] if faults_allowed else told
         page.on("console", lambda said: faults.append(said.text) if said.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: faults.append(str(error)))
         page.on("dialog", lambda dialog: _refused(dialog, faults))
@@ -131,14 +174,10 @@ def open_page(browser: Browser, server: Server) -> Iterator[Callable[..., Page]]
             "request",
             lambda asked: None if asked.url.startswith((server.url, "data:")) else faults.append(f"asked {asked.url}"),
         )
-        opened.append((context, faults, faults_allowed))
         return page
 
     yield open_one
-    told = []
-    for context, faults, allowed in opened:
-        context.close()
-        told += [] if allowed else faults
+    windows.tidy()
     assert not told, told
 
 

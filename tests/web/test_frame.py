@@ -12,11 +12,11 @@ from tests.web.conftest import assert_accessible, looked_at
 from tests.web.hostile import HOSTILE, assert_harmless
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from playwright.sync_api import Page, Request
 
-    from tests.web.conftest import Server
+    from tests.web.conftest import Server, Windows
 
 SCREENS = {
     "/": "Now",
@@ -132,6 +132,14 @@ def test_while_paused_nothing_moves_and_afterwards_everything_is_there(server: S
     expect(shown).to_have_count(0)
 
 
+@pytest.fixture
+def own_clock(windows: Windows) -> Iterator[None]:
+    """A clock that a test installs stays with its window's context."""
+    yield
+    windows.close("admin")
+
+
+@pytest.mark.usefixtures("own_clock")
 @pytest.mark.parametrize(("path", "asks"), [("/", "**/v1/overview"), ("/cost", "**/v1/costs?*")])
 def test_while_paused_the_page_asks_for_nothing_however_long(page: Page, path: str, asks: str) -> None:
     page.clock.install()
