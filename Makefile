@@ -19,7 +19,7 @@ WITH_BENCH := $(VENV)/.with-bench-$(ENV_KEY)
 WITH_NODE := $(VENV)/.with-node-$(ENV_KEY)
 
 # Tests wait about as often as they work: for processes to start, leases to end, servers to answer.
-WORKERS := $(shell $(PYTHON) -c 'import os; print(3 * (os.cpu_count() or 2) // 2)')
+WORKERS := $(shell $(PYTHON) -c 'import os; print(2 * (os.cpu_count() or 2))')
 BROWSERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 2) // 2 or 1)')
 
 # What is compiled once need not be compiled by each of the processes that tests start.
