@@ -96,6 +96,12 @@ def test_what_a_version_decides_is_not_masked(one: Any, other: Any) -> None:
     assert Masks()(one) != Masks()(other)
 
 
+def test_numbers_that_count_for_all_projects_are_masked_on_a_shared_store() -> None:
+    one, other = {"lanes": [{"id": 103, "type": "a"}]}, {"lanes": [{"id": 104, "type": "a"}]}
+    assert Masks(shared=True)(one) == Masks(shared=True)(other)
+    assert Masks()(one) != Masks()(other)
+
+
 def test_a_walk_compares_its_instants() -> None:
     one, other = {"retry_at": "2001-01-01T00:00:05Z"}, {"retry_at": "2001-01-01T00:00:10Z"}
     assert Masks(exact=True)(one) != Masks(exact=True)(other)
