@@ -40,6 +40,9 @@ class Masks(OfStories):
     def _field(self, name: str, value: Any) -> Any:
         if self._shared and name == "id" and type(value) is int:
             return "<number>"
+        if self._shared and name == "last_used_at":
+            # Written down beside the request, sooner or later.
+            return "<last_used_at>"
         return super()._field(name, value)
 
     def _text(self, text: str) -> str:
