@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -72,6 +73,15 @@ class Client:
                 raise RuntimeError(f"no token: {answer.body}")
             made[role] = answer.body["secret"]
         return made
+
+    def until_acts_are_written(self, admin: str) -> None:
+        """Wait until no act of this admin's project comes any more: a server writes them down when it has answered."""
+        entries, since, until = -1, time.monotonic(), time.monotonic() + 20
+        while time.monotonic() < min(since + 1, until):
+            found = len(self.ask("GET", "/v1/audit", token=admin).body)
+            if found != entries:
+                entries, since = found, time.monotonic()
+            time.sleep(0.05)
 
     def call(self, operation: requests.Operation, arguments: dict[str, Any], *, token: str = "") -> Answer:
         """Ask for a verb with these arguments, each where the description says."""

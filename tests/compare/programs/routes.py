@@ -6,7 +6,6 @@ Good answers of every route are in the stories. A program for each first part of
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 from tests.compare.http_client import Client
@@ -77,7 +76,7 @@ def _cases(client: Client, operation: Operation, tokens: dict[str, str], held: s
     for role in ("viewer", "agent", "orchestrator"):
         yield f"{role}, not there", ask(sample, token=tokens[role], **takes)
     if operation.path.startswith("/v1/audit"):
-        _until_written(client, tokens["admin"])
+        client.until_acts_are_written(tokens["admin"])
     yield "not there", ask(sample, **takes)
     if "task_id" in operation.in_path and operation.takes == "application/json":
         stale = json.dumps({**json.loads(sample or b"{}"), "fence": 77}).encode()
@@ -89,16 +88,6 @@ def _cases(client: Client, operation: Operation, tokens: dict[str, str], held: s
         yield "no JSON", ask(b"{", **takes)
         yield "another type", ask(sample, Content_Type="text/plain")
         yield "an unknown field", ask(b'{"no_such_field": 1}', **takes)
-
-
-def _until_written(client: Client, admin: str) -> None:
-    """Wait until no act comes any more: a server writes them down when it has answered."""
-    entries, since, until = -1, time.monotonic(), time.monotonic() + 20
-    while time.monotonic() < min(since + 1, until):
-        found = len(client.ask("GET", "/v1/audit", token=admin).body)
-        if found != entries:
-            entries, since = found, time.monotonic()
-        time.sleep(0.05)
 
 
 def _sample(client: Client, operation: Operation) -> bytes:
