@@ -2,33 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from tests.doors.stories.deadletters import bury, decided
 from tests.doors.story import Step, Story
-
-
-def bury(name: str, type: str, error: str, **options: str) -> tuple[Step, ...]:
-    """A task that was given up for this error."""
-    said = "".join(f" --{option.removesuffix('s')} {value}" for option, value in options.items())
-    given = {option: [value] if option == "tags" else value for option, value in options.items()}
-    return (
-        Step("add", {"type": type, **given}, shell=f"add {type}{said}", saves=name),
-        Step("claim", {"agent": "a", "types": [type]}, shell=f"claim --agent a --type {type}"),
-        Step(
-            "fail",
-            {"claim": [f"${name}.id", 1], "error": error, "retry": False, "cost": 0.5},
-            shell=f"fail ${name}.id --fence 1 --error '{error}' --no-retry --cost 0.5",
-            answers={"status": "dead_lettered"},
-        ),
-    )
-
-
-def decided(verb: str, resolution: str, ids: list[str], options: Any, shell: str, **more: Any) -> Step:
-    """One decision about these."""
-    arguments = {"task_ids": ids, "resolution": resolution, "by": "grace", **options}
-    command = f"dlq {verb} {' '.join(ids)} --by grace {shell}"
-    return Step("review_many", arguments, shell=command, **more)
-
 
 STORIES = (
     Story(
